@@ -28,7 +28,7 @@ inline int run_gate_process(const std::string& gate) {
 }
 
 // time_gate_process times a gate from the start of the process to its end, which is the time that a
-// person waits.
+// user waits.
 inline void time_gate_process(benchmark::State& state, const std::string& gate) {
   while (state.KeepRunning()) {
     if (run_gate_process(gate) == 0) continue;

@@ -4,8 +4,8 @@ add_library(simmesh_options INTERFACE)
 target_compile_features(simmesh_options INTERFACE cxx_std_20)
 target_compile_options(simmesh_options INTERFACE -ffp-contract=off -fno-omit-frame-pointer)
 
-# The libraries also go into the Python module, which is a shared library. Nobody replaces a function of theirs at load time,
-# so calls may be inlined as in a program.
+# The libraries are also linked into the Python module, which is a shared library. Nobody replaces a
+# function of theirs at load time, so calls may be inlined as in a program.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 target_compile_options(simmesh_options INTERFACE -fno-semantic-interposition)
 
@@ -14,7 +14,8 @@ target_compile_options(simmesh_options INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
   -fmacro-prefix-map=${PROJECT_BINARY_DIR}/headers/simmesh/=)
 
-# The presets make warnings errors, by CMAKE_COMPILE_WARNING_AS_ERROR. A project that adds this tree isn't told of them.
+# The presets make warnings errors, by CMAKE_COMPILE_WARNING_AS_ERROR. A project that adds this tree
+# doesn't see them.
 set(simmesh_warnings -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
   -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -18,7 +18,8 @@ check_cxx_source_compiles("#include <xxh_x86dispatch.h>
 int main() { return int(XXH3_64bits_dispatch(\"\", 0)); }" SIMMESH_XXHASH_DISPATCHES)
 unset(CMAKE_REQUIRED_LIBRARIES)
 
-# The libraries testing, replay, verify and gate exist if their packages do. What this build makes decides which must.
+# The libraries testing, replay, verify and gate exist if their packages do. The parts of this build
+# decide which packages are required.
 macro(simmesh_find package is_needed)
   if(${is_needed})
     find_package(${package} ${ARGN} REQUIRED)
@@ -58,8 +59,8 @@ endif()
 if(SIMMESH_BENCH)
   find_package(benchmark REQUIRED)
 endif()
-# Products are measured against Eigen's, half precision is tested against its types, and tensors can be seen as its matrices; no
-# library uses it.
+# Eigen is for tests and users only: products are measured against it, half precision is tested
+# against its types, and tensors can be seen as its matrices; no library uses it.
 if(SIMMESH_TESTS OR SIMMESH_BENCH OR SIMMESH_EXAMPLES)
   find_package(Eigen3 3.4 REQUIRED)
 endif()

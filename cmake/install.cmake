@@ -1,5 +1,6 @@
-# What `cmake --install` installs: the headers, the libraries, the program, the files with which find_package(simmesh) defines
-# a target for each library, and simmesh.pc, with which pkg-config names the libraries of simmesh::simmesh.
+# The parts that `cmake --install` installs: the headers, the libraries, the program, the files with
+# which find_package(simmesh) defines a target for each library, and simmesh.pc, with which
+# pkg-config names the libraries of simmesh::simmesh.
 include(CMakePackageConfigHelpers)
 set(simmesh_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/simmesh)
 get_property(simmesh_libraries GLOBAL PROPERTY simmesh_libraries)
@@ -19,7 +20,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/simmesh-config-version.cm
 install(FILES ${PROJECT_BINARY_DIR}/simmesh-config.cmake ${PROJECT_BINARY_DIR}/simmesh-config-version.cmake
   DESTINATION ${simmesh_package_folder})
 
-# The file finds the libraries from where it lies, so that an installed tree can be moved.
+# The file finds the libraries relative to its own place, so that an installed tree can be moved.
 file(RELATIVE_PATH simmesh_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" simmesh_prefix_from_pc "${simmesh_prefix_from_pc}")
 configure_file(cmake/simmesh.pc.in ${PROJECT_BINARY_DIR}/simmesh.pc @ONLY)

@@ -9,10 +9,12 @@ if(NOT PROJECT_IS_TOP_LEVEL)
   set(simmesh_system SYSTEM)
 endif()
 
-# simmesh_library(name [WHOLE] FOLDERS folders... USES targets... HIDES targets...) makes the library simmesh_<name> from all
-# sources below the folders. Without FOLDERS, the folder is <name>. Its headers include those of the targets that it USES; only
-# its sources include those of the targets that it HIDES, so users need at most their libraries. WHOLE links all of it, for
-# sources that make themselves known and that nothing refers to: the sources are then in the library simmesh_<name>_archive.
+# simmesh_library(name [WHOLE] FOLDERS folders... USES targets... HIDES targets...) makes the
+# library simmesh_<name> from all sources below the folders. Without FOLDERS, the folder is <name>.
+# Its headers include those of the targets that it USES; only its sources include those of the
+# targets that it HIDES, so users need at most their libraries. WHOLE links all of it, for sources
+# that register themselves and to which nothing refers: the sources are then in the library
+# simmesh_<name>_archive.
 function(simmesh_library name)
   cmake_parse_arguments(LIBRARY "WHOLE" "" "FOLDERS;USES;HIDES" ${ARGN})
   if(NOT LIBRARY_FOLDERS)
@@ -59,7 +61,7 @@ function(simmesh_export_headers)
     COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} -D DESTINATION=${simmesh_headers}
       -D "FOLDERS=${folders}" -P ${script}
     COMMAND ${CMAKE_COMMAND} -E touch ${simmesh_headers}/exported
-    DEPENDS ${script} ${headers} ${PROJECT_SOURCE_DIR}/simmesh.h
+    DEPENDS ${script} ${PROJECT_SOURCE_DIR}/cmake/public_headers.cmake ${headers} ${PROJECT_SOURCE_DIR}/simmesh.h
     COMMENT "Exporting the headers"
     VERBATIM)
   add_custom_target(simmesh_headers DEPENDS ${simmesh_headers}/exported)

@@ -25,6 +25,7 @@ class ProcessGroup {
   // or a rank isn't in the world.
   static ProcessGroup of(const RankList& members, const std::string& name = "group");
 
+  // members returns the global ranks of the group, in its order.
   const RankList& members() const;
   std::int64_t size() const { return members().size(); }
   // rank returns this rank's index within the group.

@@ -39,7 +39,7 @@ struct Bucket {
   std::size_t partners = 0;
   std::vector<std::size_t> members;  // indices of parameters
   std::size_t bytes = 0;
-  std::size_t partial = 0;  // gradients that are missing in this backward pass
+  std::size_t missing = 0;  // gradients that this backward pass hasn't given yet
   // The reduced tensor, kept until the reduction has ended.
   Tensor flat;
   Work work;
@@ -63,7 +63,8 @@ std::vector<Bucket> make_buckets(const std::vector<Leaf>& parameters, std::size_
   return buckets;
 }
 
-// The index of the group that a parameter's gradient is summed over: 0 for that of the module.
+// Returns the index of the group over which a parameter's gradient is summed: 0 for the module's
+// group.
 std::size_t partners_of(const Tensor& parameter, const ReplicateOptions& options) {
   for (std::size_t i = 0; i < options.apart.size(); ++i)
     for (const Tensor& one : options.apart[i].parameters)
@@ -98,7 +99,7 @@ struct Replication::State {
     ready.assign(parameters.size(), false);
     next_bucket = 0;
     queued = false;
-    for (Bucket& bucket : buckets) bucket.partial = bucket.members.size();
+    for (Bucket& bucket : buckets) bucket.missing = bucket.members.size();
   }
 
   void gradient_came(std::size_t index);
@@ -204,12 +205,12 @@ void State::gradient_came(std::size_t index) {
     raise(ErrorKind::runtime_error, source,
           "expected one gradient of parameter {} per backward pass, got two", index);
   ready[index] = true;
-  --buckets[bucket_of[index]].partial;
+  --buckets[bucket_of[index]].missing;
   if (!queued) {
     queued = true;
     queue_callback([this] { finish(); });
   }
-  while (next_bucket < buckets.size() && buckets[next_bucket].partial == 0)
+  while (next_bucket < buckets.size() && buckets[next_bucket].missing == 0)
     start(buckets[next_bucket++]);
 }
 

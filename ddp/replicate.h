@@ -19,7 +19,7 @@ struct ReplicatedApart {
   std::optional<ProcessGroup> group;
 };
 
-// ReplicateOptions says how gradients are summed over the members of a group.
+// ReplicateOptions are the options of the sum of gradients over the members of a group.
 struct ReplicateOptions {
   // A bucket is full as soon as its gradients have this many bytes; a larger parameter has a bucket
   // of its own.
@@ -32,8 +32,8 @@ struct ReplicateOptions {
   // Copies the parameters and buffers of the first member to all members at the start, with one
   // broadcast per dtype.
   bool init_sync = true;
-  // Their buckets are others than those of the rest. With `average` their sums are divided by the
-  // number of members of the module's group, too: the loss of each member is a mean of its own.
+  // Their buckets are separate from those of the rest. With `average` their sums too are divided by
+  // the number of members of the module's group: the loss of each member is a mean of its own.
   std::vector<ReplicatedApart> apart = {};
 };
 
@@ -58,10 +58,11 @@ class Replication {
   struct State;
   explicit Replication(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-  // set_requires_gradient_sync says whether gradients are summed over the members in the backward
+  // set_requires_gradient_sync sets whether gradients are summed over the members in the backward
   // passes of later forward passes. If not, they only accumulate.
   void set_requires_gradient_sync(bool value);
 
+  // bucket_count returns the number of buckets, each of which is one all-reduce a backward pass.
   std::size_t bucket_count() const;
 
  private:
@@ -70,10 +71,10 @@ class Replication {
 
 // replicate makes the gradients of the module sums over the group. All members call it, on modules
 // with the same parameters, except those apart; otherwise a RuntimeError names the first parameter
-// that differs. From then on, with gradient sync, each recorded forward pass must be followed by
-// one backward pass before the next forward pass. A second backward pass is a RuntimeError, also if
-// it runs inside another one as in reentrant checkpointing. The module owns all state; the handle
-// may be dropped. Reports of its collectives name the site.
+// that differs, or one of the meta device. From then on, with gradient sync, each recorded forward
+// pass must be followed by one backward pass before the next forward pass. A second backward pass
+// is a RuntimeError, also if it runs inside another one as in reentrant checkpointing. The module
+// owns all state; the handle may be dropped. Reports of its collectives name the site.
 Replication replicate(nn::Module& module, const ProcessGroup& group,
                       const ReplicateOptions& options = {}, CallSite site = CallSite::here());
 

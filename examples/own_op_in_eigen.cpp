@@ -9,7 +9,7 @@
 
 using namespace simmesh;
 
-// gram is x^T x of a matrix x: how much its columns have in common.
+// gram is x^T x of a matrix x: the products of its columns.
 const Op gram_op = {
     .name = "my::gram",
     .shape =
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     set_requires_grad(rows);
     Tensor own = gram(rows);
     backward(sum(own));
-    // The rows are spread over the ranks, so each has an addend of the result.
+    // The rows are sharded over the ranks, so each rank has an addend of the result.
     Tensor result = all_reduce(own.detach(), ReduceOp::sum, group);
     rank.expect_same_bits(result, mm(t(whole), whole));
     if (rank.id() == 0)

@@ -40,7 +40,7 @@ Schedule slow_rank(RankId slow) {
   });
 }
 
-// Rank 0 takes what the others send in the order in which it comes.
+// Rank 0 takes the messages of the others in the order in which they come.
 void collect(Rank& rank) {
   ProcessGroup group = ProcessGroup::world();
   if (rank.id() != 0) return send(full({1}, DType::int64, rank.id()), {.peer = 0}, group);

@@ -6,8 +6,8 @@
 
 using namespace simmesh;
 
-// How the operands of y = x w may lie along one dim of a mesh, and how the products of the pieces
-// then lie.
+// Placements of the operands of y = x w along one dim of a mesh, and those of the products of the
+// pieces.
 struct ProductRule {
   Placement x, w, y;
 };
@@ -19,7 +19,7 @@ const ProductRule product_rules[] = {
     {Shard(1), Shard(0), Partial()},  // every rank has an addend of each element
 };
 
-// sharded_matmul multiplies the pieces. What is not complete yet is rounded once, when it is.
+// sharded_matmul multiplies the pieces. A partial product is rounded once, when it is complete.
 DTensor sharded_matmul(const DTensor& x, const DTensor& w, const Placements& result) {
   KeepUnrounded unrounded(true);
   return from_local(matmul(x.local(), w.local()), x.mesh(), result,

@@ -13,9 +13,9 @@
 #include <simmesh/core/ops/shapes/views.h>
 #include <simmesh/core/optim/adam.h>
 #include <simmesh/simmesh.h>
+#include <simmesh/zero/fetch/event.h>
 #include <simmesh/zero/fetch/pretty.h>
 #include <simmesh/zero/stage3/init.h>
-#include <simmesh/zero/stage3/stage3.h>
 
 using namespace simmesh;
 

@@ -10,7 +10,6 @@
 #include <simmesh/simmesh.h>
 #include <simmesh/zero/fetch/event.h>
 #include <simmesh/zero/fetch/pretty.h>
-#include <simmesh/zero/stage3/param_gather.h>
 
 using namespace simmesh;
 
@@ -46,7 +45,7 @@ void measure(const std::string& words, const zero::ZeroOptimization& zero) {
       std::int64_t most = 0, count = 0;
       std::optional<zero::ObserverScope> observer(std::in_place, [&](const zero::Event& event) {
         count += event.kind == zero::EventKind::collective && event.name != "broadcast";
-        most = std::max(most, zero::gathered_bytes());
+        most = std::max(most, rank.ledger().of(MemoryCategory::communication).current);
       });
       Tensor loss = sum(engine(zeros({1, 4}, DType::int64)));
       observer.reset();

@@ -4,6 +4,7 @@
 #include "core/ops/compute_mode.h"
 #include "fsdp/communication/process_group_memory.h"
 #include "fsdp/param/release_needed.h"
+#include "fsdp/state/state.h"
 
 namespace simmesh::fsdp {
 

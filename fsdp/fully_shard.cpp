@@ -20,7 +20,7 @@ bool is_below(const nn::Module* module, nn::Module* other) {
   return false;
 }
 
-// Modules below others of a list are part of those.
+// Leaves out modules that are below others of the list, since they are part of those.
 std::vector<nn::Module*> outermost(const std::vector<nn::Module*>& modules) {
   std::vector<nn::Module*> outer;
   for (nn::Module* module : modules)
@@ -104,8 +104,8 @@ class Grouping {
     return chosen;
   }
 
-  // A mesh that a parameter brings is another one than that of the module, with process groups of
-  // its own; only a mesh of the whole world has always the world's.
+  // A mesh that a parameter brings isn't the module's mesh, and has process groups of its own; only
+  // a mesh of the whole world always has the world's.
   FSDPParamGroup& group_of(const MeshInfo& mesh, bool is_own_mesh) {
     for (auto& group : state_.groups()) {
       if (group->is_own_mesh() == is_own_mesh && group->mesh().mesh == mesh.mesh) return *group;

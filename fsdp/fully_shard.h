@@ -9,10 +9,9 @@
 namespace simmesh::fsdp {
 
 // fully_shard shards the parameters of a module, and of those below it that weren't sharded before,
-// over a mesh: so it is applied from the inside outwards. Each call makes one group, which is
-// gathered before the module's forward and backward, given up after them, and whose gradients are
-// reduced as soon as they are complete. Names, defaults, refusals and the order of all events are
-// PyTorch's.
+// over a mesh: apply it to inner modules first. Each call makes one group, which is gathered before
+// the module's forward and backward, given up after them, and whose gradients are reduced as soon
+// as they are complete. Names, defaults, refusals and the order of all events are PyTorch's.
 //
 //   for (auto& [name, layer] : model.find("layers").children())
 //     fsdp::fully_shard(*layer, {.mesh = mesh["dp"], .reshard_after_forward = true});
@@ -22,7 +21,7 @@ namespace simmesh::fsdp {
 // the module by its path below the root.
 FSDPModule fully_shard(nn::Module& module, const FullyShardOptions& options = {},
                        CallSite site = CallSite::here());
-// Several modules form one group; one below another of the list is part of that one.
+// Several modules form one group; a module below another of the list is part of that one.
 FSDPModule fully_shard(const std::vector<nn::Module*>& modules,
                        const FullyShardOptions& options = {}, CallSite site = CallSite::here());
 

@@ -7,7 +7,7 @@ namespace simmesh {
 
 namespace {
 
-// A type of its own, for the run finds slots by their type.
+// A type of its own, because the run finds slots by their type.
 struct InnermostScope {
   const MeshScope* scope = nullptr;
 };

@@ -57,25 +57,24 @@ class MeshDim {
   std::variant<std::int64_t, std::string> dim_;
 };
 
-// DeviceMeshOptions are what the constructor takes besides ranks and names.
+// DeviceMeshOptions are the constructor's arguments besides ranks and names.
 struct DeviceMeshOptions {
   // preserve_rank_order asks PyTorch 2.15 to keep the members of groups in the order of the mesh.
-  // Here they always are, so it only distinguishes meshes: all that are cut out of the mesh have it
-  // too, and it is part of equality and hash. A TypeError under release 2.13, which doesn't know
-  // it.
+  // Here they always are, so it only distinguishes meshes: all meshes cut out of this one have it
+  // too, and it is part of equality and hash. Raises a TypeError under release 2.13, which doesn't
+  // know it.
   bool preserve_rank_order = false;
 };
 
 // DeviceMesh is an n-dimensional arrangement of ranks, as one rank sees it. Slices, flattened and
 // unflattened meshes share their root: they are layouts over the positions of the root's ranks, and
-// the ranks that they show are those of the slice in which the viewer lies. The words and the
-// refusals are PyTorch's; a mesh that doesn't name its viewer's rank is a mesh like any other, only
-// that it has no coordinate.
+// show the ranks of the viewer's slice. Names and refusals are PyTorch's. A mesh that doesn't hold
+// its viewer's rank is a mesh like any other, except that it has no coordinate.
 //
 // A DeviceMesh is a cheap value over shared state. It costs O(dims) time and memory, however many
 // ranks the mesh has. The names of flattened meshes are kept in the root object of one rank, so a
-// mesh must not be handed from rank to rank. Groups follow the coordinates of the mesh, also where
-// its ranks don't ascend.
+// mesh must not be passed from rank to rank. The members of a group are in the order of their
+// coordinates, also where their ranks don't ascend.
 //
 //   DeviceMesh mesh = DeviceMesh::init({.rank = 5, .world_size = 8}, {2, 4}, {"dp", "tp"});
 //   mesh["tp"].ranks();                     // [4, 5, 6, 7]
@@ -100,7 +99,7 @@ class DeviceMesh {
   static DeviceMesh from_group(MeshViewer viewer, const RankList& group, const DimNames& names = {},
                                const std::optional<RankList>& ranks = std::nullopt);
 
-  // GroupArrangement says how the ranks of several groups stand to one another.
+  // GroupArrangement are the ranks of several groups, arranged as a mesh.
   struct GroupArrangement {
     std::optional<RankList> ranks;
     Shape shape;
@@ -115,10 +114,11 @@ class DeviceMesh {
 
   // concatenate puts the dims of meshes with one root side by side. Raises a TypeError for a mesh
   // without names, a RuntimeError where the roots differ, where the meshes overlap, and where a
-  // rank could not say where it stands in the result.
+  // rank would have no coordinate in the result.
   static DeviceMesh concatenate(gsl::span<const DeviceMesh> meshes);
   static DeviceMesh concatenate(std::initializer_list<DeviceMesh> meshes);
 
+  // ndim is the number of dims, size that of the mesh's ranks, shape the sizes of all dims.
   std::int64_t ndim() const;
   std::int64_t size() const;
   const Shape& shape() const;
@@ -129,11 +129,11 @@ class DeviceMesh {
   // names has one entry per dim, or none.
   const std::vector<std::string>& names() const;
 
-  // viewer and get_rank say who looks.
+  // viewer and get_rank return the rank that looks at the mesh.
   const MeshViewer& viewer() const;
   std::int64_t get_rank() const { return viewer().rank; }
 
-  // get_coordinate returns where the viewer stands; nullopt where the root mesh doesn't hold its
+  // get_coordinate returns the viewer's coordinate; nullopt where the root mesh doesn't hold its
   // rank. A mesh without dims has the coordinate [].
   const std::optional<Dims>& get_coordinate() const;
 
@@ -179,7 +179,7 @@ class DeviceMesh {
   bool is_root() const;
 
   // find_flattened returns a flattened mesh made earlier that holds just the given dims of this
-  // mesh, row-major; unit dims don't count, nor does the order in which the dims are listed.
+  // mesh, row-major; dims of size 1 and the order in which the dims are listed don't count.
   std::optional<DeviceMesh> find_flattened(DimSpan dims) const;
 
   // flattened_count is the number of flattened meshes that the root keeps; flattened_meshes returns
@@ -190,12 +190,12 @@ class DeviceMesh {
   // preserve_rank_order returns the option that the root was made with.
   bool preserve_rank_order() const;
 
-  // layout says how the dims step over the positions of root_ranks.
+  // layout is how the dims step over the positions of root_ranks.
   const MeshLayout& layout() const;
   const RankList& root_ranks() const;
 
-  // Meshes are equal that have equal root ranks, layout, names and options. Sibling slices are
-  // therefore equal, as in PyTorch.
+  // Meshes with equal root ranks, layout, names and options are equal. Sibling slices are therefore
+  // equal, as in PyTorch.
   friend bool operator==(const DeviceMesh& a, const DeviceMesh& b);
   std::size_t hash() const;
 

@@ -17,8 +17,8 @@ bool contains(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Refuses layouts in which a position would have no coordinate or several: only meshes cut from one
-// root along its dims can be told apart by division.
+// Refuses layouts in which a position would have no coordinate or several: division only finds the
+// coordinates of meshes cut from one root along its dims.
 void require_even(const MeshLayout& layout, std::int64_t total, std::string_view where) {
   if (!layout.flattened().divides(total))
     raise(ErrorKind::runtime_error, where,

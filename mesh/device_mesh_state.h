@@ -12,8 +12,8 @@
 
 namespace simmesh {
 
-// MeshDescription is what of a mesh doesn't depend on who looks at it. The ranks of a run share
-// those of the meshes that all of them make.
+// MeshDescription is the part of a mesh that doesn't depend on its viewer. The ranks of a run share
+// the descriptions of meshes that all of them make.
 struct MeshDescription {
   MeshLayout layout;
   std::vector<std::string> names;
@@ -22,8 +22,8 @@ struct MeshDescription {
 };
 using MeshDescriptionPtr = std::shared_ptr<const MeshDescription>;
 
-// MeshRoot is what all meshes cut out of one mesh share on one rank. The names of flattened meshes
-// are added as they are made; nothing else changes.
+// MeshRoot is the state that all meshes cut out of one mesh share on one rank. Flattened meshes add
+// their names; nothing else changes.
 struct MeshRoot {
   MeshViewer viewer;
   RankList ranks;

@@ -76,7 +76,7 @@ std::optional<std::int64_t> Layout::index_among_dims(std::int64_t offset) const 
     if (offset != 0) return std::nullopt;
     return index;
   }
-  // Seen from the smallest offset all steps go upwards, and the largest step that fits is always
+  // Seen from the smallest offset all steps go upwards, so the largest step that fits is always
   // taken.
   std::int64_t rest = offset - min_offset();
   if (rest < 0) return std::nullopt;
@@ -147,7 +147,7 @@ std::vector<std::int64_t> Layout::offsets() const {
 
 namespace {
 
-// A digit of a position in the outer layout, and how far it may be pushed without a carry.
+// A digit of a position in the outer layout, and the room that it has left before a carry.
 struct Digit {
   LayoutDim dim;
   std::int64_t room = 0;
@@ -155,7 +155,7 @@ struct Digit {
 using Digits = boost::container::small_vector<Digit, 4>;
 using LayoutDims = boost::container::small_vector<LayoutDim, 4>;
 
-// Splits the digits of `start` off, last digit first, and says what room each has left.
+// Splits `start` into digits, last digit first, with the room that each has left.
 std::optional<Digits> digits_of(const Layout& outer, std::int64_t start) {
   if (start < 0 || start >= outer.size()) return std::nullopt;
   Digits digits;
@@ -167,7 +167,7 @@ std::optional<Digits> digits_of(const Layout& outer, std::int64_t start) {
   return digits;
 }
 
-// Follows one dim of the inner layout through the digits, appends the dims it becomes (finest
+// Follows one dim of the inner layout through the digits, appends the dims that result (finest
 // first) and uses up room.
 bool compose_dim(Digits& digits, LayoutDim inner, LayoutDims& result) {
   std::int64_t step = inner.stride;

@@ -19,11 +19,11 @@ struct LayoutDim {
 
 // Layout maps the indices 0 .. size()-1 to offsets: the index is read as a row-major multi-index
 // over the dims (last dim fastest), and each coordinate counts steps of its dim's stride. Written
-// sizes:strides, as in NVIDIA's CuTe, which counts the other way round.
+// sizes:strides, as in NVIDIA's CuTe, where the first dim is the fastest.
 //
-// Invariant: a Layout is always coalesced. Unit dims are gone (so they have no stride that could
-// confuse an order check), and neighbours that step on evenly are one dim. Hence two layouts are
-// equal exactly if they map alike.
+// Invariant: a Layout is always coalesced. It has no unit dims (whose strides could confuse an
+// order check), and neighbouring dims that step evenly are one dim. Hence two layouts are equal
+// exactly if they map alike.
 //
 //   Layout line({{2, 4}, {4, 1}});        // (2,4):(4,1) is the same as 8:1
 //   Layout corners({{2, 4}, {2, 1}});     // offsets 0 1 4 5
@@ -64,17 +64,17 @@ class Layout {
     return index;
   }
 
-  // decodable says whether each dim steps over all that the finer dims reach, so that an offset is
-  // taken apart by division. It implies injective.
+  // decodable is true if each dim steps over all that the finer dims reach, so that division takes
+  // an offset apart. It implies injective.
   bool decodable() const { return decodable_; }
 
-  // injective says whether all offsets differ. O(dims) for decodable layouts, O(size log size)
+  // injective is true if all offsets differ. O(dims) for decodable layouts, O(size log size)
   // otherwise.
   bool injective() const;
 
-  // divides says whether the layout cuts 0 .. total-1 evenly: strides are positive, each is a
+  // divides is true if the layout cuts 0 .. total-1 evenly: strides are positive, each is a
   // multiple of the reach of the finer dims, and so is total. Only then do the layout and its
-  // complement name each offset below total once.
+  // complement together name each offset below total once.
   bool divides(std::int64_t total) const;
 
   // complement returns the offsets at which copies of this layout fill 0 .. total-1, coarsest dim
@@ -85,7 +85,7 @@ class Layout {
   std::int64_t min_offset() const;
   std::int64_t max_offset() const;
 
-  // sorted says whether the strides fall from dim to dim, as in a row-major mesh.
+  // sorted is true if the strides fall from dim to dim, as in a row-major mesh.
   bool sorted() const;
 
   // offsets returns all offsets in the order of the indices.
@@ -96,8 +96,8 @@ class Layout {
   }
 
  private:
-  // DecodeDim is a dim as index_of meets it, largest step first: a step of the offset and the index
-  // it stands for.
+  // DecodeDim is a dim as index_of uses it, largest step first: a step of the offset, and the step
+  // of the index that it stands for.
   struct DecodeDim {
     std::int64_t step;
     std::int64_t size;
@@ -122,8 +122,8 @@ struct PlacedLayout {
   Layout layout;
 };
 
-// compose returns the map i -> outer(start + inner(i)) where that is a placed layout, as it is for
-// all meshes cut out of one another along their dims; nullopt where steps of inner straddle dims of
+// compose returns the map i -> outer(start + inner(i)) as a placed layout, which exists for all
+// meshes cut out of one another along their dims; nullopt where steps of inner straddle dims of
 // outer or leave it.
 std::optional<PlacedLayout> compose(const Layout& outer, const Layout& inner,
                                     std::int64_t start = 0);

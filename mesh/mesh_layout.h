@@ -10,8 +10,8 @@
 
 namespace simmesh {
 
-// MeshLayout is one Layout a mesh dim: where the steps along each dim lead among the positions of a
-// root mesh. A dim that came out of a flatten may step unevenly, so each is a layout of its own.
+// MeshLayout has one Layout for each mesh dim: the positions of a root mesh to which the steps
+// along that dim lead. A flattened dim may step unevenly, so each dim is a layout of its own.
 // Meshes are cut out of one another by slicing, flattening, unflattening and concatenating their
 // dims; none of it looks at a rank.
 //
@@ -28,11 +28,12 @@ class MeshLayout {
   static MeshLayout contiguous(DimSpan shape);
 
   std::int64_t ndim() const { return static_cast<std::int64_t>(dims_.size()); }
+  // size is the number of positions, shape the sizes of all dims.
   std::int64_t size() const;
   Shape shape() const;
   const Layout& operator[](std::int64_t dim) const { return dims_[static_cast<std::size_t>(dim)]; }
 
-  // append adds the dims of another layout behind the last.
+  // append adds the dims of another layout after the last one.
   void append(const MeshLayout& other);
 
   // sliced returns the dims with the given indices, in that order.

@@ -16,9 +16,9 @@ namespace {
 constexpr std::int64_t rank_max = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t members_shown_max = 16;
 
-// find_layout returns the layout that the differences to the first member follow, if there is a
-// decodable one. The finest dim is the longest even run at the front: it is the only one that a
-// coalesced layout can have there. Then the same holds for the list of first members of the runs.
+// find_layout returns the decodable layout of the differences to the first member, if there is one.
+// Its finest dim is the longest even run at the front, the only one that a coalesced layout can
+// have there. The same then holds for the list of first members of the runs.
 std::optional<Layout> find_layout(gsl::span<const std::int64_t> ranks) {
   boost::container::small_vector<LayoutDim, 4> dims;  // finest first
   std::vector<std::int64_t> rest(ranks.begin(), ranks.end());
@@ -45,7 +45,7 @@ std::optional<Layout> find_layout(gsl::span<const std::int64_t> ranks) {
 
 }  // namespace
 
-// Map is what irregular lists share: the ranks by position, and the positions in the order of their
+// Map is shared by irregular lists: the ranks by position, and the positions in the order of their
 // ranks.
 struct RankList::Map {
   std::vector<std::int32_t> ranks;
@@ -153,8 +153,8 @@ std::vector<std::int64_t> RankList::to_vector() const {
 bool operator==(const RankList& a, const RankList& b) {
   if (a.size_ != b.size_) return false;
   if (a.size_ == 0) return true;
-  // The layout of a list of positions is unique, so two lists over one map are equal exactly if
-  // their layouts are.
+  // A list of positions has one layout, so two lists over one map are equal exactly if their
+  // layouts are.
   if (a.map_ == b.map_) return a.start_ == b.start_ && a.layout_ == b.layout_;
   for (std::int64_t index = 0; index < a.size_; ++index)
     if (a[index] != b[index]) return false;
@@ -162,8 +162,8 @@ bool operator==(const RankList& a, const RankList& b) {
 }
 
 std::size_t RankList::hash() const {
-  // A few members, chosen by position only, are alike for every way to keep the list and cheap to
-  // get.
+  // Hashes a few members, chosen by position only: they are the same however the list is kept, and
+  // cheap to get.
   FoldHash hash(static_cast<std::uint64_t>(size_));
   constexpr std::int64_t samples = 4;
   if (size_ > 1) hash.fold(static_cast<std::uint64_t>((*this)[1]));

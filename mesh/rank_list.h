@@ -50,7 +50,7 @@ class RankList {
   // at returns the member at an index; raises an IndexError outside 0 .. size()-1.
   std::int64_t at(std::int64_t index) const;
 
-  // index_of returns where a rank stands in the list; nullopt where it isn't a member. O(dims) for
+  // index_of returns the index of a rank in the list; nullopt where it isn't a member. O(dims) for
   // regular lists, O(log n) for others.
   std::optional<std::int64_t> index_of(std::int64_t rank) const {
     if (map_ != nullptr) return mapped_index_of(rank);
@@ -60,7 +60,7 @@ class RankList {
   bool contains(std::int64_t rank) const { return index_of(rank).has_value(); }
 
   // select returns the list of the members at start + layout(i). O(dims), except where steps of the
-  // layout straddle those of this list, which then takes O(result). All indices must lie in 0 ..
+  // layout straddle those of this list, which then takes O(result). All indices must be in 0 ..
   // size()-1 and differ.
   RankList select(std::int64_t start, const Layout& layout) const;
 
@@ -69,6 +69,7 @@ class RankList {
   std::int64_t min() const;
   std::int64_t max() const;
 
+  // to_vector returns all members. O(size).
   std::vector<std::int64_t> to_vector() const;
 
   friend bool operator==(const RankList& a, const RankList& b);
@@ -76,7 +77,7 @@ class RankList {
   // hash depends on the members only. O(dims).
   std::size_t hash() const;
 
-  // regular says that the list is kept as start + layout and shares no vector.
+  // regular is true if the list is kept as start + layout and shares no vector.
   bool regular() const { return map_ == nullptr; }
 
  private:

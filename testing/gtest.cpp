@@ -31,7 +31,7 @@ struct FirstRun {
   std::uint64_t data_hash;
 };
 
-// Returns what is wrong, empty for nothing.
+// Describes what is wrong with an outcome; empty if nothing is.
 std::string judge(const Outcome& outcome, std::optional<FirstRun>& first) {
   if (!outcome.ok()) return report(outcome);
   if (outcome.live_storages != 0)

@@ -11,8 +11,8 @@
 
 namespace simmesh::testing {
 
-// MeshTest says on which mesh a SIMMESH_TEST runs, and under how many schedules. The mesh has all
-// ranks of its world.
+// MeshTest are the options of a SIMMESH_TEST: its mesh, which has all ranks of its world, and the
+// number of schedules.
 struct MeshTest {
   Shape mesh = {1};
   DimNames names = {};
@@ -40,7 +40,7 @@ void run_mesh_test(const MeshTest& test, const MeshTestBody& body, CallSite site
 }  // namespace simmesh::testing
 
 // SIMMESH_TEST(Suite, name, {.mesh = {2, 2}, .schedules = 100}) { ... } is a test whose body every
-// rank runs, with its own view of `mesh`. Checks on ranks throw or use EXPECT_SAME_BITS.
+// rank runs, with its own view of `mesh`. Checks on ranks raise or use EXPECT_SAME_BITS.
 #define SIMMESH_TEST(suite, name, ...)                                             \
   static void simmesh_body_##suite##_##name(const ::simmesh::DeviceMesh& mesh);    \
   TEST(suite, name) {                                                              \
@@ -63,7 +63,7 @@ void run_mesh_test(const MeshTest& test, const MeshTestBody& body, CallSite site
   }                                                                       \
   void simmesh_##fixture##_##name::body([[maybe_unused]] const ::simmesh::DeviceMesh& mesh)
 
-// EXPECT_SAME_BITS ends the run if the tensors differ. It names the rank and the line, and says in
-// how many elements they differ, by how much, and which the first is.
+// EXPECT_SAME_BITS ends the run if the tensors differ. It names the rank and the line, the number
+// of elements that differ, the largest difference, and the first such element.
 #define EXPECT_SAME_BITS(actual, expected) \
   ::simmesh::this_rank().expect_same_bits((actual), (expected))

@@ -11,7 +11,7 @@ TestRequest TestRequest::of_words(gsl::span<const std::string> words) {
   return {.program = words[0], .arguments = WorldArguments::parse(words.subspan(1))};
 }
 
-// The system keeps the words one after the other, each ended by a zero byte.
+// The system separates the arguments by zero bytes.
 TestRequest TestRequest::of_this_process() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;

@@ -7,12 +7,13 @@
 
 namespace simmesh::testing {
 
-// TestRequest is what the command line of a test program asks of every SIMMESH_TEST in it, beside
-// GoogleTest's flags: a failed test prints the line that runs the one schedule again.
+// TestRequest are the options that the command line of a test program sets for every SIMMESH_TEST
+// in it, beside GoogleTest's flags. A failed test prints the command line that runs its schedule
+// again.
 //
 //   $ ./my_test --gtest_filter=Suite.name --threads 2 --seed 1 --schedule seeded:5
 //
-// GoogleTest's own main function passes no words on, so they are read from the system.
+// GoogleTest's own main function passes no arguments on, so they are read from the system.
 struct TestRequest {
   std::string program = "simmesh test";
   WorldArguments arguments = {};

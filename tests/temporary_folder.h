@@ -31,7 +31,7 @@ class TemporaryFolder {
     return file.string();
   }
 
-  // read returns what a file below the folder holds.
+  // read returns the contents of a file below the folder.
   std::string read(const std::string& name) const {
     std::ifstream file(path_ / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};

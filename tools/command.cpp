@@ -24,7 +24,7 @@ constexpr const char* about_record =
 int refuse(std::string text) {
   for (char& letter : text)
     if (letter == '\n') letter = ' ';
-  // fmt would throw if standard error can't be written to.
+  // fmt would raise if standard error can't be written to.
   std::fputs(("simmesh: " + text + "\n").c_str(), stderr);
   return cannot_run;
 }
@@ -37,8 +37,8 @@ std::string names_of_subcommands(const CLI::App& app) {
   return names;
 }
 
-// What is wrong with the arguments. The library doesn't say which subcommand came in the place of
-// one that it knows.
+// Describes what is wrong with the arguments. The library doesn't say which subcommand came in the
+// place of one that it knows.
 std::string problem_of(const CLI::App& program, const CLI::ParseError& error, int argc,
                        char** argv) {
   const CLI::App* app = &program;

@@ -71,7 +71,7 @@ std::string stack_limit() {
   return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt::format("{} bytes", limit.rlim_cur);
 }
 
-// Runs a world without collectives, to see that fibers can be made and switched.
+// Runs a world without collectives, to test that fibers can be made and switched.
 std::string fibers_work() {
   World world({.ranks = 64});
   Outcome outcome = world.run([](Rank& rank) { rank.record(rank.id()); });

@@ -14,7 +14,7 @@ struct Finding {
   bool ok() const { return expected.empty() || expected == value; }
 };
 
-// examine looks at versions, the machine and the library's own arithmetic, in less than a second.
+// examine reads versions, the machine and the library's own arithmetic, in less than a second.
 std::vector<Finding> examine();
 
 }  // namespace simmesh

@@ -51,7 +51,7 @@ void ProgressLine::show(const RunProgress& progress) {
 
 void ProgressLine::erase() {
   if (width_ == 0) return;
-  // A terminal may have put ^C behind the line.
+  // A terminal may have put ^C after the line.
   terminal_.write("\r" + std::string(std::max<std::size_t>(terminal_.columns, 2) - 1, ' ') + "\r");
   width_ = 0;
 }

@@ -7,8 +7,8 @@
 
 namespace simmesh {
 
-// ProgressLine draws how far a command has come, on one line of a terminal that it draws again in
-// place, at most ten times a second:
+// ProgressLine draws the progress of a command on one line of a terminal, which it redraws in place
+// at most ten times a second:
 //
 //   1200 of 10000 schedules, 410/s, 22 s left
 //

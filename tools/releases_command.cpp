@@ -22,7 +22,7 @@ struct ReleasesArguments {
   OutputOptions output;
 };
 
-// Fills the places of the paths that name gates.
+// Replaces the paths that name gates by their comparisons.
 void compare_gates(const ReleasesArguments& arguments, const RunWords& options,
                    std::vector<ReleaseComparison>& comparisons) {
   std::vector<GateFile> gates;

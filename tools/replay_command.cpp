@@ -108,7 +108,7 @@ Rule parse_payload(const std::string& name) {
   raise(ErrorKind::value_error, replay_place, "--payload: expected small or wide, got '{}'", name);
 }
 
-// Which forms of traces the paths hold.
+// The forms of traces that the paths hold.
 struct FoundForms {
   bool has_traces = false;
   bool has_timelines = false;
@@ -141,7 +141,7 @@ replay::JobReportOptions options_of(const ReplayArguments& arguments) {
   world.seed = words.seed;
   world.schedule = Schedule::parse(words.schedule);
   world.threads = std::size_t(words.threads);
-  // Sums of `wide` elements are those of one rank under any order only if they are exact.
+  // Sums of `wide` elements equal those of one rank under any order only if they are exact.
   if (words.arithmetic)
     world.arithmetic = Arithmetic::parse(*words.arithmetic);
   else if (options.run.run.payload.rule == Rule::wide)

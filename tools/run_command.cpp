@@ -5,8 +5,9 @@
 #include "core/check/error.h"
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/reports/interrupt.h"
-#include "gate/gate_explain.h"
-#include "gate/gate_report.h"
+#include "gate/explain.h"
+#include "gate/report.h"
+#include "gate/run_gate.h"
 #include "replay/write/make_folder.h"
 #include "tools/commands.h"
 #include "tools/gate_memory_check.h"
@@ -48,7 +49,7 @@ void expect_recordable(const TraceFolders& folders, const std::vector<GateFile>&
     raise(ErrorKind::value_error, "tools/run", "expected one gate to record, got {}", gates.size());
   if (gates[0].world.fold)
     raise(ErrorKind::value_error, "tools/run",
-          "expected a gate of which every rank runs, got {} with world.fold", gates[0].file);
+          "expected a gate in which every rank runs, got {} with world.fold", gates[0].file);
   for (const std::string& folder : {folders.execution_traces, folders.chakra})
     if (!folder.empty()) replay::make_folder(folder, "the execution traces");
 }
@@ -61,7 +62,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
     for (const GateFile& gate : gates) fmt::print("{}", explain(gate));
     return 0;
   }
-  // Whoever replays a schedule asks how that run ends.
+  // A user who replays a schedule wants to know how that run ends.
   bool replays = options.schedule.starts_with("replay:");
   for (const GateFile& gate : gates)
     if (!replays) expect_checks(gate);

@@ -12,16 +12,16 @@
 
 namespace simmesh {
 
-// RunOptions are the options that mean the same in every subcommand that runs something.
+// RunOptions are the options with the same meaning in every subcommand that runs something.
 class RunOptions {
  public:
   std::int64_t jobs = 1;
 
-  // Runs says what is run, which has an arithmetic and a release of its own if it is a gate, and a
-  // release if it is a case.
+  // Runs is the kind of runs: a gate has an arithmetic and a release of its own, and a case has a
+  // release.
   enum class Runs { gates, cases, traces };
 
-  // words returns what was given. Raises a ValueError for an unknown schedule, arithmetic or
+  // words returns the given options. Raises a ValueError for an unknown schedule, arithmetic or
   // release, and for a trace file that can't be written.
   RunWords words() const {
     RunWords words = words_;
@@ -70,7 +70,7 @@ class RunOptions {
     return runs == Runs::gates ? "the gate's own" : "that of each case's source";
   }
 
-  // Returns what is wrong with a number of seconds, as CLI11 asks for it.
+  // Returns the error in a number of seconds, in the form that CLI11 asks for.
   static std::string is_duration(const std::string& text) {
     double seconds = -1;
     bool is_number = CLI::detail::lexical_cast(text, seconds);
@@ -79,7 +79,7 @@ class RunOptions {
   }
 };
 
-// OutputOptions say how a subcommand prints its results.
+// OutputOptions are how a subcommand prints its results.
 struct OutputOptions {
   bool json = false;
   bool quiet = false;

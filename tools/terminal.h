@@ -8,7 +8,7 @@
 
 namespace simmesh {
 
-// Terminal is where a line of progress is drawn. Tests put in functions of their own.
+// Terminal is where a line of progress is drawn. Tests use functions of their own.
 struct Terminal {
   std::function<void(std::string_view)> write = nullptr;  // null: no terminal, nothing is drawn
   std::function<double()> seconds = nullptr;              // a clock that never goes back
@@ -16,7 +16,7 @@ struct Terminal {
   bool has_colours = false;
 };
 
-// has_colours says whether a stream is a terminal that shows colours: TERM isn't "dumb", and the
+// has_colours is true if a stream is a terminal that shows colours: TERM isn't "dumb", and the
 // variable NO_COLOR is absent or empty.
 bool has_colours(std::FILE* stream);
 

@@ -7,8 +7,8 @@
 
 namespace simmesh {
 
-// WatchedRun is a command that makes many runs: it shows its progress on standard error, unless
-// that isn't a terminal or the output is for programs, and lets Ctrl-C end it early.
+// WatchedRun is for a command that makes many runs: it shows its progress on standard error, unless
+// that isn't a terminal or the output is for programs, and makes Ctrl-C end it early.
 //
 //   WatchedRun watched(output);
 //   request.goes_on = watched.goes_on();

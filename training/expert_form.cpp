@@ -9,7 +9,7 @@ namespace simmesh {
 namespace {
 
 // The mean of a group's gradients would be over its own ranks, and so too large by the number of
-// ranks whose rows come to the experts: they are divided as the form's other gradients are.
+// ranks whose rows come to the experts. So they are divided as the form's other gradients are.
 void divide_as_others(nn::Module& model, double divisor) {
   for (fsdp::FSDPParamGroup* group : fsdp::groups_of(model))
     if (group->is_own_mesh()) group->settings().divide_factor = divisor;

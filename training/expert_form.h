@@ -5,13 +5,13 @@
 
 namespace simmesh {
 
-// with_experts returns a form of training in which the experts of the model are spread over the
-// ranks of a mesh of one dim before anything else is done to it (see ExpertParallel). The ranks
-// take different rows or positions, and the form's losses and other gradients have to be sums over
-// them as well; an expert's gradient is such a sum already, where the expert is. Where fully_shard
-// has experts, they have a mesh of their own, the form's divisor is theirs too, and those that no
-// token chose in a step have no gradient. Norms are those of all experts, and what is reported is
-// brought together from the ranks that have them.
+// with_experts returns a form of training in which the experts of the model are first distributed
+// over the ranks of a mesh of one dim (see ExpertParallel). The ranks take different rows or
+// positions, and the form's losses and other gradients must be sums over them as well; the gradient
+// of an expert is already such a sum, on the rank that has it. Where fully_shard shards experts,
+// they have a mesh of their own, the form's divisor applies to them too, and experts that no token
+// chose in a step have no gradient. Norms are those of all experts, and reported tensors are
+// gathered from the ranks that have them.
 ParallelForm with_experts(ParallelForm form, const ExpertParallel& style, const DeviceMesh& mesh);
 
 }  // namespace simmesh

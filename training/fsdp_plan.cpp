@@ -18,7 +18,7 @@ fsdp::ReshardAfterForward reshard_of(const PlainValue& value) {
         "reshard_after_forward should be a bool or an int, got a value of another type");
 }
 
-// Any value but a dim stands for a shard_placement_fn whose result isn't a Shard.
+// A value other than a dim stands for a shard_placement_fn whose result isn't a Shard.
 Placement placement_of(const PlainValue& value) {
   const auto* dim = std::get_if<std::int64_t>(&value);
   return dim ? Shard(*dim) : Replicate();

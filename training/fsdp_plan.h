@@ -13,7 +13,7 @@
 namespace simmesh {
 
 // MeshPlan is a mesh, of which fully_shard gets the dims in `use`, or all dims if `use` is empty.
-// With `replicate` it gets the dims of these as one, which replicates, and then those in `use`.
+// With `replicate` it gets those dims joined into one, which replicates, and then those in `use`.
 struct MeshPlan {
   Shape shape;
   std::vector<std::string> names;

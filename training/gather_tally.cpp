@@ -18,7 +18,7 @@ void GatherTally::see(const fsdp::Event& event) {
   }
 }
 
-// A group of one rank gathers without communication, so nothing is partial.
+// A group of one rank gathers without communication, so no gather is under way.
 void GatherTally::end(const fsdp::FSDPParamGroup* group, bool is_used) {
   auto found = std::find(partial_.begin(), partial_.end(), group);
   if (found == partial_.end()) return;

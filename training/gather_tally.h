@@ -15,7 +15,7 @@ class GatherTally {
   void see(const fsdp::Event& event);
 
   std::int64_t started() const { return started_; }
-  // unused also counts gathers that are still partial, so it is final only at the end of a run.
+  // unused also counts gathers that are still under way, so it is final only at the end of a run.
   std::int64_t unused() const { return dropped_ + std::int64_t(partial_.size()); }
 
  private:

@@ -12,7 +12,7 @@ namespace simmesh {
 
 namespace {
 
-// Copies to host memory, because what a run reports must not count as memory that it needs.
+// Copies to host memory, because reported tensors must not count as memory that the run needs.
 Tensor host_copy(const Tensor& tensor) {
   Ledger::Uncharged host;
   return tensor.clone();

@@ -18,15 +18,15 @@ struct RecordedTensor {
   std::vector<std::byte> bytes;
 };
 
-// RunRecord is everything that a training run gives, in a fixed order: for each step the loss, the
-// norm of the gradients and the gradients; then the parameters and the state of the optimiser.
+// RunRecord is every result of a training run, in a fixed order: for each step the loss, the norm
+// of the gradients and the gradients; then the parameters and the state of the optimiser.
 using RunRecord = std::vector<RecordedTensor>;
 
 // named_results returns the tensors of a run with their names, such as "step 1 gradient of
 // block0.attn.wq.weight".
 std::vector<nn::NamedTensor> named_results(const TrainingResult& result);
 
-// from_step returns a record without the steps before one: what a run gives that goes on there.
+// from_step returns a record without the steps before one: the results of a run that starts there.
 RunRecord from_step(const RunRecord& record, std::int64_t first_step);
 
 // record_results folds named results into the data hash of the rank.
@@ -40,7 +40,7 @@ struct Difference {
   std::string where;     // "step 0 loss" or "parameter fc0.weight, element [1, 2]"
   std::string expected;  // value and bits
   std::string actual;
-  // Whether the difference is a tensor of zeros that only this run has, such as the gradient of an
+  // True if the difference is a tensor of zeros that only this run has, such as the gradient of an
   // unused parameter.
   bool is_extra_zeros = false;
 };

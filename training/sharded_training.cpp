@@ -5,6 +5,7 @@
 #include "core/ops/compute_mode.h"
 #include "fsdp/fsdp_module.h"
 #include "fsdp/named_params.h"
+#include "fsdp/state/state.h"
 
 namespace simmesh {
 

@@ -10,13 +10,13 @@
 
 namespace simmesh {
 
-// SyncMode says which micro-batches reduce gradients: every one, only the last one, or every one
-// over the shards and the last one also over the replicas.
+// SyncMode selects the micro-batches that reduce gradients: every one, only the last one, or every
+// one over the shards and the last one also over the replicas.
 enum class SyncMode : std::uint8_t { every, last, all_reduce_last };
 std::optional<SyncMode> sync_from_string(std::string_view name);
 std::string_view to_string(SyncMode mode);
 
-// BackwardEnd says what ends the backward of a step: its last pass, or a call of finalize_backward
+// BackwardEnd selects the end of a step's backward: its last pass, or a call of finalize_backward
 // after that, which may be waited for later. The latter two exist since PyTorch 2.15.
 enum class BackwardEnd : std::uint8_t { automatic, manual, async };
 std::optional<BackwardEnd> backward_end_from_string(std::string_view name);
@@ -32,12 +32,11 @@ struct ShardedSettings {
   std::int64_t backward_prefetch = 0;
   // false: parameters stay gathered from one micro-batch to the next.
   bool reshard_after_backward = true;
-  // The number that sums of gradients are divided by; by default the number of ranks, as in
-  // PyTorch.
+  // The divisor of sums of gradients; by default the number of ranks, as in PyTorch.
   std::optional<double> gradient_divide_factor = {};
   bool force_sum_reduction = false;
   bool reduces_unused_params = false;
-  // Of all sharded parameters, since PyTorch 2.15.
+  // For all sharded parameters, since PyTorch 2.15.
   GradDtype grad_dtype = {};
   bool keeps_unsharded_storage = false;
   BackwardEnd backward_end = BackwardEnd::automatic;

@@ -7,15 +7,16 @@
 
 namespace simmesh {
 
-// ShuffledRows says which rows of a data set each batch has: all rows in turn, in another order in
-// each epoch, with fixed bits. It gives the rows of all ranks together, of which each takes its
-// part, so its place doesn't depend on how many ranks there are: a run that loads the place sees
-// the rows that the run which saved it would have seen, on any mesh.
+// ShuffledRows selects the rows of a data set for each batch: all rows in turn, in another order in
+// each epoch, with fixed bits. It returns the rows of all ranks together, of which each takes its
+// part, so its place doesn't depend on the number of ranks: a run on any mesh that loads the place
+// continues with the rows that the saving run would have used.
 //
 //   ShuffledRows rows({.rows = 100, .seed = 7});
 //   std::vector<std::int64_t> batch = rows.next(8);
 class ShuffledRows {
  public:
+  // Options say how many rows the data set has, and how they are ordered.
   struct Options {
     std::int64_t rows = 1;
     std::uint64_t seed = 0;
@@ -31,13 +32,14 @@ class ShuffledRows {
   // Raises a ValueError for a data set without rows.
   explicit ShuffledRows(const Options& options);
 
-  // next returns the rows of the next batch. One that reaches the end of an epoch goes on with the
-  // next epoch.
+  // next returns the rows of the next batch. A batch that reaches the end of an epoch continues
+  // with the next epoch.
   std::vector<std::int64_t> next(std::int64_t count);
 
   const Options& options() const { return options_; }
   const Place& place() const { return place_; }
-  // set_place goes on elsewhere. Raises a ValueError for a place that the data set doesn't have.
+  // set_place moves to another place. Raises a ValueError for a place that the data set doesn't
+  // have.
   void set_place(const Place& place);
 
  private:
@@ -48,8 +50,8 @@ class ShuffledRows {
   std::vector<std::int64_t> order_;  // of the rows in this epoch
 };
 
-// add_data_place adds the place under the name "data", with the rows and the seed: loading those of
-// another data set raises a ValueError. The rows must outlive the state dict.
+// add_data_place adds the place under the name "data", with the rows and the seed: loading the
+// place of another data set raises a ValueError. The rows must outlive the state dict.
 void add_data_place(checkpoint::StateDict& state, ShuffledRows& rows);
 
 }  // namespace simmesh

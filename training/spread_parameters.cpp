@@ -33,7 +33,7 @@ std::vector<nn::NamedTensor> empty_tensors(const std::string& description) {
   return tensors;
 }
 
-// What a rank of the group has; the others' list doesn't count.
+// Returns the list of a rank of the group; the lists of the others are ignored.
 std::vector<nn::NamedTensor> received(const std::vector<nn::NamedTensor>& own, std::int64_t owner,
                                       const ProcessGroup& group) {
   std::string description = broadcast_object(described(own), owner, group);

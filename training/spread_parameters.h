@@ -9,24 +9,23 @@
 
 namespace simmesh {
 
-// SpreadParameters are parameters of which each is on one rank of a group only, such as those of
-// experts, among the parameters of a whole model. Each rank has others, maybe none. It says which
-// of a model's parameters are this rank's own, and brings together what the ranks report.
+// SpreadParameters are the parameters of a model that only one rank of a group has each, such as
+// those of experts. Each rank has other ones, maybe none. The class knows which of a model's
+// parameters are this rank's own, and gathers the reports of all ranks.
 class SpreadParameters {
  public:
-  // Spread says which of the model's parameters are spread, by their dotted paths; the model is
-  // still whole.
+  // Spread is true for parameters that are spread, by their dotted paths; the model is still whole.
   using Spread = std::function<bool(const std::string& path)>;
   SpreadParameters(nn::Module& model, const Spread& is_spread, const ProcessGroup& group);
 
-  // own returns those that this rank has, as they are now.
+  // own returns the parameters that this rank has, as they are now.
   OwnParameters own(nn::Module& model) const;
 
-  // complete takes the tensors that this rank has for some or all parameters, each named like its
-  // parameter, or like it with a dot and one more word, as a state of the optimiser is. Returns
-  // those of all ranks, in the order of the whole model's parameters: all ranks of the group call
-  // it, and get the same list. What isn't spread is taken to be the same on all of them. Each
-  // spread tensor is broadcast by its owner, into host memory.
+  // complete takes this rank's tensors for some or all parameters, each named like its parameter,
+  // or like it with a dot and one more word, as a state of the optimiser is. Returns those of all
+  // ranks, in the order of the whole model's parameters: all ranks of the group call it, and get
+  // the same list. Tensors that aren't spread must be the same on all of them. Each spread tensor
+  // is broadcast by its owner, into host memory.
   std::vector<nn::NamedTensor> complete(const std::vector<nn::NamedTensor>& tensors) const;
 
  private:

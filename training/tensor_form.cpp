@@ -24,8 +24,8 @@ bool has_child(const nn::Module& module, std::string_view name) {
   return false;
 }
 
-// The first layers are split by columns; the last, whose products are added up, by rows. Each first
-// layer gets a plain input, so that each adds up its own gradient of it, as one device does.
+// The first layers are split by columns, the last one by rows; its products are added up. Each
+// first layer gets a plain input, so that each adds up its own gradient of it, as one device does.
 struct Pair {
   std::string module;
   std::vector<std::string> columns;

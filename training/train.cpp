@@ -102,7 +102,7 @@ void run_micro_batch(nn::Module& model, TrainingEngine& engine, const TrainingTa
   engine.backward(loss);
 }
 
-// What a checkpoint of a run holds: the engine's state and the random state.
+// Returns the contents of a run's checkpoint: the engine's state and the random state.
 checkpoint::StateDict state_of_run(TrainingEngine& engine) {
   checkpoint::StateDict state = engine.state();
   checkpoint::add_random_state(state);

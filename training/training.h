@@ -106,21 +106,21 @@ class SpreadParameters;
 class TrainingEngine;
 struct ParallelForm;
 
-// ParallelForm is what one form of parallelism adds to a training run. The default adds nothing, so
-// the run is that of one device.
+// ParallelForm is the part of a training run that one form of parallelism adds. The default adds
+// nothing, so the run is that of one device.
 struct ParallelForm {
   // The part of each batch that this rank takes, along dim 0.
   std::int64_t part = 0;
   std::int64_t parts = 1;
-  // Of these rows, what the rank takes of an input or target; all of them where it is not given.
+  // Returns the rank's part of these rows of an input or target; all of them by default.
   std::function<Tensor(const Tensor& rows)> part_of_rows = {};
-  // The number that gradients are divided by after they are summed over the parts: 1 for sums, the
-  // number of parts for means. The loss of each part is multiplied by it.
+  // The divisor of gradients after they are summed over the parts: 1 for sums, the number of parts
+  // for means. The loss of each part is multiplied by it.
   double gradient_divisor = 1.0;
   // prepare changes the model before the optimiser is made.
   std::function<void(nn::Module& model)> prepare = {};
-  // make_engine returns what runs backward passes and steps (see training_engine.h); the arguments
-  // outlive it.
+  // make_engine returns the object that runs backward passes and steps (see training_engine.h); the
+  // arguments outlive it.
   std::function<std::unique_ptr<TrainingEngine>(nn::Module& model, const TrainingTask& task,
                                                 const ParallelForm& form)>
       make_engine = {};
@@ -132,21 +132,21 @@ struct ParallelForm {
   std::function<void(std::int64_t step, TrainPhase phase)> at_phase = {};
   // false: the run only trains; nothing is gathered for a report, and the result is empty.
   bool reports = true;
-  // Called before and after operations that only gather what is reported.
+  // Called before and after operations that only gather results to report.
   std::function<void(bool begins)> at_report = {};
   // Called before the first step: loads a checkpoint into the state of the run, and returns the
-  // step with which to go on. save is called after the last step.
+  // step with which to continue. save is called after the last step.
   std::function<std::int64_t(checkpoint::StateDict& state)> load = {};
   std::function<void(checkpoint::StateDict& state)> save = {};
-  // Called after each step of the optimiser; state returns what a checkpoint of the run then has to
-  // hold.
+  // Called after each step of the optimiser; state returns the contents of a checkpoint of the run
+  // at that time.
   std::function<void(std::int64_t step, const std::function<checkpoint::StateDict()>& state)>
       after_step = {};
   // Called after the last step, before the losses are added up over ranks.
   std::function<void()> after_training = {};
   // all_sum adds a tensor over the ranks that take different parts.
   std::function<Tensor(const Tensor& value)> all_sum = {};
-  // The parameters that not all ranks have, if any; there from prepare on.
+  // The parameters that some ranks lack, if any; set from prepare on.
   std::shared_ptr<std::optional<SpreadParameters>> spread = {};
 };
 

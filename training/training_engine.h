@@ -7,9 +7,9 @@
 
 namespace simmesh {
 
-// TrainingEngine is what a training run does with gradients: one per rank and run. The default
-// leaves them on the parameters and has an optimiser of its own; others hand them to a system that
-// does more at once.
+// TrainingEngine is the part of a training run that uses gradients: one per rank and run. The
+// default leaves them on the parameters and has an optimiser of its own; others pass them to a
+// system that does more at once.
 class TrainingEngine {
  public:
   virtual ~TrainingEngine() = default;
@@ -19,15 +19,15 @@ class TrainingEngine {
   // step makes the optimiser's step, and adds the norm and the gradients of the step to the result
   // if the run reports them.
   virtual void step(TrainingResult& result) = 0;
-  // state returns what a checkpoint of the run has to hold; tensors are those of the run, so that a
-  // load fills them. state_loaded is called after that.
+  // state returns the contents of a checkpoint of the run; its tensors are those of the run, so
+  // that a load fills them. state_loaded is called after that.
   virtual checkpoint::StateDict state() = 0;
   virtual void state_loaded() {}
   // report adds the parameters and the optimiser's state.
   virtual void report(TrainingResult& result) = 0;
 };
 
-// reported runs work that only gathers what is reported.
+// reported runs work that only gathers results to report.
 template <class Work>
 auto reported(const ParallelForm& form, Work work) {
   if (form.at_report) form.at_report(true);

@@ -10,7 +10,7 @@
 namespace simmesh {
 
 // UnusedExperts drops the gradients of sharded experts that no token chose in a step. On one device
-// such an expert has no gradient, and its optimiser leaves it alone; sharding gives it zeros, to
+// such an expert has no gradient, and the optimiser doesn't change it; sharding gives it zeros, to
 // which an optimiser applies weight decay and momentum.
 //
 //   UnusedExperts unused(model);      // after fully_shard
@@ -18,11 +18,11 @@ namespace simmesh {
 //   unused.drop_gradients();
 class UnusedExperts {
  public:
-  // It counts the calls of the experts of each nn::Moe in the model that fully_shard has.
+  // Counts the calls of the experts of each nn::Moe in the model that fully_shard has sharded.
   explicit UnusedExperts(nn::Module& model);
 
   // drop_gradients ends a step: with one all-reduce, of one int64 per expert, over the ranks that
-  // share them. All of these call it.
+  // share them. All of these ranks call it.
   void drop_gradients();
 
  private:

@@ -40,7 +40,7 @@ class ZeroEngine final : public TrainingEngine {
 
   void backward(const Tensor& loss) override {
     note("forward");
-    // The loss is a part of that of the whole step already.
+    // The loss is already a part of the loss of the whole step.
     engine_.backward(loss, false);
     note("backward");
   }

@@ -16,10 +16,10 @@ namespace simmesh {
 // bits_text returns the hash that recorded cases hold: FNV-1a over the bytes of the contiguous
 // tensor, 16 hex digits.
 std::string bits_text(const Tensor& tensor);
-// bits_text of bytes that are no tensor's.
+// bits_text for bytes that are no tensor's.
 std::string bits_text(gsl::span<const std::byte> bytes);
 
-// CaseBits is what a case holds of one rank's tensor: {"shape","hash"}, with "dtype" where that
+// CaseBits is the record of one rank's tensor in a case: {"shape","hash"}, with "dtype" where that
 // isn't the tensor's.
 struct CaseBits {
   Shape shape;

@@ -33,7 +33,7 @@ std::string read_file(const fs::path& path) {
   return text;
 }
 
-// Files below a folder, sorted by their path from it.
+// Returns the files below a folder, sorted by their path from it.
 std::vector<fs::path> files_below(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> files;
@@ -51,8 +51,8 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   return files;
 }
 
-// A .json file met below a folder is a case only if it says so; data files may even be broken on
-// purpose.
+// A .json file that was found below a folder is a case only if it says so; data files may even be
+// broken on purpose.
 bool is_data(const fs::path& file, std::string_view text) {
   if (file.extension() != ".json") return false;
   JsonScan scan = scan_json(text);

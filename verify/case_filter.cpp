@@ -77,8 +77,8 @@ bool CaseFilter::matches(const RecordedCase& recorded) const {
 }
 
 bool glob_matches(std::string_view pattern, std::string_view text) {
-  // One star is remembered: where the rest fails, the last star takes one more byte. So the time is
-  // at most the product of the lengths.
+  // Only one star is remembered: where the rest fails, the last star takes one more byte. So the
+  // time is at most the product of the lengths.
   std::size_t at = 0, read = 0;
   std::size_t star = pattern.npos, star_read = 0;
   while (read < text.size()) {

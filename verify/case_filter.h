@@ -11,13 +11,13 @@
 
 namespace simmesh {
 
-// CaseFilter chooses cases. A case is chosen if every condition that is given holds for it.
+// CaseFilter chooses cases. A case is chosen if every given condition holds for it.
 //
 //   CaseFilter filter{.kinds = CaseFilter::split("mesh,plan"), .id = "*/2x2/*"};
 //   filter.where.push_back(CaseFilter::parse_where("tensor.dtype=\"float32\""));
 struct CaseFilter {
-  // Condition holds where the field at a dotted path, with indices for the entries of lists, is
-  // there and equal.
+  // Condition holds where the field at a dotted path, with indices for the entries of lists, exists
+  // and is equal.
   struct Condition {
     std::string path;
     nlohmann::json value;
@@ -37,8 +37,8 @@ struct CaseFilter {
   bool matches(const RecordedCase& recorded) const;
 };
 
-// glob_matches says whether a pattern matches all of a text: '*' stands for any bytes, '?' for one,
-// and a backslash takes the special meaning from what follows.
+// glob_matches is true if a pattern matches all of a text: '*' stands for any bytes, '?' for one,
+// and a backslash removes the special meaning of the next character.
 bool glob_matches(std::string_view pattern, std::string_view text);
 
 // glob_literal returns the pattern that matches just this text.

@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-// A plain pointer, which is there before any object of another file is made.
+// A plain pointer, which exists before any object of another file is made.
 constinit const CaseKind* first_kind = nullptr;
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace simmesh {
 
-// A Verifier runs one case and adds what is wrong to the report. It raises a BadCase for a case
+// A Verifier runs one case and adds its mismatches to the report. It raises a BadCase for a case
 // that can't be read; any other exception is a failure of the case.
 using Verifier = void (*)(const RecordedCase& recorded, const VerifyOptions& options,
                           CaseReport& report);
@@ -25,9 +25,10 @@ using Verifier = void (*)(const RecordedCase& recorded, const VerifyOptions& opt
 //                             .verifier = verify_plan});
 class CaseKind {
  public:
+  // Definition is all that is known of a kind.
   struct Definition {
     std::string_view name;
-    std::string_view summary;  // what is compared
+    std::string_view summary;  // the compared result
     Schema (*schema)();        // of a case's fields, without those that all kinds share
     Verifier verifier;
   };
@@ -39,8 +40,8 @@ class CaseKind {
 
   std::string_view name() const { return definition_.name; }
   std::string_view summary() const { return definition_.summary; }
-  // own_schema is the definition's; schema has also the fields that cases of any kind have. It is
-  // made when it is first asked for, by any thread.
+  // own_schema is the definition's; schema also has the fields that cases of any kind have. It is
+  // made on first use, by any thread.
   Schema own_schema() const { return definition_.schema(); }
   const Schema& schema() const;
   Verifier verifier() const { return definition_.verifier; }

@@ -32,15 +32,15 @@ struct CaseMesh {
 };
 
 // read_mesh reads the fields "mesh" and "world" of a case; without "world" the world is as large as
-// the mesh. Raises a BadCase for fields of another type and for worlds above world_max. What is no
-// mesh is found by view.
+// the mesh. Raises a BadCase for fields of another type and for worlds above world_max. view finds
+// a mesh that isn't one.
 CaseMesh read_mesh(const RecordedCase& recorded);
 
 // read_fitting_mesh reads the same; also raises a BadCase for sizes below 1 and for a mesh that is
 // larger than the world.
 CaseMesh read_fitting_mesh(const RecordedCase& recorded);
 
-// The same of an object within a case that has these fields.
+// Reads the same fields of an object within a case.
 CaseMesh read_mesh(const CaseField& owner);
 CaseMesh read_fitting_mesh(const CaseField& owner);
 

@@ -66,7 +66,7 @@ ParameterData read_parameter(const CaseField& field) {
 
 Schema size_schema() { return schema::integer({.min = 1, .max = case_elements_max}); }
 
-// The fields of each kind of node, beside its name, its kind and whether it is recomputed.
+// Returns the fields of each kind of node, besides its name, its kind and whether it is recomputed.
 std::vector<schema::Choice> node_choices() {
   using namespace schema;
   Field children = required("children", list(node_schema()));

@@ -6,7 +6,7 @@
 
 namespace simmesh {
 
-// node_schema is a tree of model nodes; optimizer_schema what read_optimizer reads.
+// node_schema is a tree of model nodes; optimizer_schema is the schema of read_optimizer.
 Schema node_schema();
 Schema optimizer_schema();
 
@@ -20,14 +20,14 @@ nn::ModelNode read_node(const CaseField& field);
 TrainingModel read_model(const RecordedCase& recorded);
 
 // require_parameters raises a BadCase that blames `field` where the parameters of a case aren't
-// those of its modules, in the order in which they are registered. The sizes are bounded before
-// (see require_work).
+// those of its modules, in the order in which they are registered. Bound the sizes first (see
+// require_work).
 void require_parameters(const CaseField& field, const TrainingModel& model);
 
 // read_optimizer reads {"name": "sgd" | "adam" | "adamw", ...}.
 OptimizerSpec read_optimizer(const CaseField& field);
 
-// read_adam reads lr, betas, eps and weight_decay, which is 0 where it isn't there.
+// read_adam reads lr, betas, eps and weight_decay, which is 0 where it is missing.
 AdamSpec read_adam(const CaseField& field, optim::WeightDecay decay);
 
 // number_or reads a number that a case may leave out.

@@ -16,11 +16,11 @@
 
 namespace simmesh {
 
-// refusal_schema is {"error": class, "message_contains": phrase}: which Error must come.
+// refusal_schema is {"error": class, "message_contains": phrase}: the Error that must be raised.
 Schema refusal_schema();
 
-// CaseReport collects what one case got wrong, and the hashes of what was computed for it. The
-// first few mismatches are kept as text, the others are counted.
+// CaseReport collects the mismatches of one case, and the hashes of its results. The first few
+// mismatches are kept as text, the others are counted.
 //
 //   report.expect_equal("rank 3: shape", recorded["shape"].shape(), tensor.shape());
 //   report.fold_data(outcome.data_hash);
@@ -31,8 +31,8 @@ class CaseReport {
   // mismatch adds a mismatch in words.
   void mismatch(std::string text);
 
-  // expect_equal adds "WHAT: expected E, got A" where the values differ, and says whether they are
-  // equal.
+  // expect_equal adds "WHAT: expected E, got A" where the values differ, and returns whether they
+  // are equal.
   template <class Expected, class Actual>
   bool expect_equal(std::string_view what, const Expected& expected, const Actual& actual) {
     if (expected == actual) return true;
@@ -40,7 +40,7 @@ class CaseReport {
     return false;
   }
 
-  // expect_refusal calls `call`, which must throw an Error as `error` says (refusal_schema). `who`
+  // expect_refusal calls `call`, which must raise an Error as `error` says (refusal_schema). `who`
   // says which call it was.
   void expect_refusal(std::string_view who, const CaseField& error,
                       const std::function<void()>& call);
@@ -48,8 +48,9 @@ class CaseReport {
   // expect_refusal compares an Error that was caught elsewhere; null where there was none.
   void expect_refusal(std::string_view who, const CaseField& error, const Error* actual);
 
-  // pass_as_cheaper says that the case holds by another plan that costs less than the recorded one,
-  // and names both; pass_as_beyond that it holds by a right result where a refusal is recorded.
+  // pass_as_cheaper notes that the case holds by another plan that costs less than the recorded
+  // one, and names both; pass_as_beyond that it holds by a correct result where a refusal is
+  // recorded.
   void pass_as_cheaper(std::string plans) { cheaper_ = std::move(plans); }
   void pass_as_beyond() { is_beyond_ = true; }
   const std::optional<std::string>& cheaper() const { return cheaper_; }
@@ -62,7 +63,7 @@ class CaseReport {
   bool failed() const { return count_ > 0; }
   std::int64_t mismatch_count() const { return count_; }
   const std::vector<std::string>& mismatches() const { return shown_; }
-  // data_hash and schedule_hash are there once something was folded.
+  // data_hash and schedule_hash exist once something was folded.
   std::optional<std::uint64_t> data_hash() const;
   std::optional<std::uint64_t> schedule_hash() const;
 

@@ -12,7 +12,7 @@ namespace simmesh {
 inline constexpr std::int64_t case_elements_max = std::int64_t{1} << 26;
 
 // CaseTensor is a tensor of a case: {"shape","dtype","rule","seed"} with "below" or "scale" where
-// the rule wants it.
+// the rule needs it.
 struct CaseTensor {
   Shape shape;
   Formula data;
@@ -25,7 +25,7 @@ CaseTensor read_tensor(const CaseField& field);
 Formula read_formula(const CaseField& field);
 
 // require_elements raises a BadCase that blames `field` where `copies` tensors of that shape have
-// more than case_elements_max elements together. To be called before anything is allocated.
+// more than case_elements_max elements together. Call it before anything is allocated.
 void require_elements(const CaseField& field, DimSpan shape, std::int64_t copies);
 
 // tensor_schema is a tensor by formula, planned_tensor_schema one of which only shape and dtype
@@ -33,7 +33,7 @@ void require_elements(const CaseField& field, DimSpan shape, std::int64_t copies
 Schema tensor_schema();
 Schema planned_tensor_schema();
 
-// formula_schema is an object with rule and seed, with below or scale where the rule wants it, and
+// formula_schema is an object with rule and seed, with below or scale where the rule needs it, and
 // further fields.
 Schema formula_schema(schema::Fields further);
 

@@ -15,7 +15,7 @@ constexpr double calls_max = 1 << 21;
 constexpr double products_max = std::int64_t{1} << 36;
 constexpr double elements_max = case_elements_max;
 
-// What a tree of nodes needs. Doubles don't overflow, and a bound needs no exact figure.
+// The needs of a tree of nodes, as doubles, which don't overflow; a bound needs no exact figure.
 struct ModelSize {
   double calls = 0;       // of modules, in one pass
   double parameters = 0;  // elements
@@ -29,8 +29,8 @@ double size_or(const nn::ModelNode& node, const char* name, double otherwise) {
   return size ? double(*size) : otherwise;
 }
 
-// The parameters of the node alone: a matrix where it has two sizes, as linear and embedding have;
-// four of them in attention; two rows in a norm.
+// Returns the parameters of the node alone: a matrix where it has two sizes, as linear and
+// embedding have; four of them in attention; two rows in a norm.
 double own_parameters(const nn::ModelNode& node) {
   double elements = 0;
   if (auto field = node.fields.find("params"); field != node.fields.end())

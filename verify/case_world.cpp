@@ -29,8 +29,6 @@ std::optional<Error> run_case(World& world, const std::function<void(Rank&)>& bo
   } catch (const Error& error) {
     if (outcome.failure->exception) return error;
     report.mismatch(error.what());
-  } catch (const std::exception& error) {
-    report.mismatch(error.what());
   }
   return std::nullopt;
 }

@@ -13,12 +13,12 @@
 
 namespace simmesh {
 
-// CollectiveTally is how many collectives of each kind a rank issued, by name, without the kinds
-// that it issued none of.
+// CollectiveTally is the number of collectives of each kind that a rank issued, by name, without
+// the kinds that it issued none of.
 using CollectiveTally = std::map<std::string, std::int64_t>;
 
-// TalliedOps are the kinds that are counted: those of redistributions, or those of any call, which
-// may also hand out what one rank has.
+// TalliedOps selects the counted kinds: those of redistributions, or those of any call, which may
+// also broadcast one rank's data.
 using TalliedOps = gsl::span<const CollectiveOp>;
 inline constexpr CollectiveOp redistribution_collectives[] = {
     CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::reduce_scatter,

@@ -8,10 +8,10 @@
 
 namespace simmesh {
 
-// is_case_path says whether a path names recorded cases: a file in JSON or JSON lines, or a folder.
+// is_case_path is true if a path names recorded cases: a file in JSON or JSON lines, or a folder.
 bool is_case_path(const std::string& path);
 
-// CaseReleasesRequest says which cases run, and how.
+// CaseReleasesRequest selects the cases to run, and how they run.
 struct CaseReleasesRequest {
   std::string path;
   VerifyOptions options;  // its release is left out
@@ -21,8 +21,8 @@ struct CaseReleasesRequest {
 };
 
 // compare_case_releases runs recorded cases under every release, whatever their source names. A
-// case differs if what it gets wrong does: those of a model that were recorded under one release
-// say what an upgrade changes for it. Raises what verify raises.
+// case differs if its mismatches do: cases of a user's model that were recorded under one release
+// tell what an upgrade changes for it. Raises as verify does.
 ReleaseComparison compare_case_releases(const CaseReleasesRequest& request);
 
 }  // namespace simmesh

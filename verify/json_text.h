@@ -9,17 +9,17 @@
 
 namespace simmesh {
 
-// JsonScan is what a first look at JSON text from outside found, before anything is built from it.
+// JsonScan is the result of scanning JSON text from outside, before anything is built from it.
 struct JsonScan {
   bool ok = false;
   bool is_object = false;
   std::vector<std::string>
-      keys;           // of the top level, in order; what came before the fault if it isn't ok
-  std::string fault;  // what is wrong: "nesting deeper than 64"
+      keys;           // of the top level, in order; those before the fault if it isn't ok
+  std::string fault;  // the fault: "nesting deeper than 64"
   std::optional<std::size_t> fault_offset;  // in bytes, where it is known
 };
 
-// json_depth_max bounds how deep lists and objects may nest.
+// json_depth_max bounds the nesting of lists and objects.
 inline constexpr std::size_t json_depth_max = 64;
 
 // scan_json checks text without building a value: it must be one JSON value in valid UTF-8 with

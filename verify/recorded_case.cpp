@@ -22,7 +22,7 @@ namespace {
 // A list of dims, sizes or names has at most this many entries.
 constexpr std::size_t short_list_max = 64;
 
-// Kinds and ids stand in lines of output, so they may not break them.
+// Kinds and ids are part of output lines, so they must not break them.
 std::string printable(const CaseField& field) {
   std::string text = field.text();
   bool clean = std::none_of(text.begin(), text.end(), [](char letter) {
@@ -32,8 +32,8 @@ std::string printable(const CaseField& field) {
   return text;
 }
 
-// Says whether the value is the wanted one or holds it, and then which names and indices lead
-// there.
+// Returns whether the value is the wanted one or contains it, and then the names and indices that
+// lead there.
 bool find_path(const json& value, const json* wanted, std::string& path) {
   if (&value == wanted) return true;
   std::size_t index = 0;

@@ -22,7 +22,7 @@ class BadCase : public Error {
       : Error(ErrorKind::value_error, where, message) {}
 };
 
-// CasePlace is where a case stands: the file as it was named, and its line.
+// CasePlace is the place of a case: the file as it was named, and its line.
 struct CasePlace {
   std::string file;
   std::int64_t line = 1;
@@ -30,13 +30,13 @@ struct CasePlace {
 // to_string returns "FILE:LINE".
 std::string to_string(const CasePlace& place);
 
-// CaseDocument is the text of a case as values, and where it stands.
+// CaseDocument is the text of a case as values, and its place.
 struct CaseDocument;
 
 // CaseField is one value inside a recorded case. Each accessor returns the value as one type and
 // raises a BadCase that names file, line and field where the value has another type. Read all
-// fields before starting a World: a BadCase thrown on a rank would look like the rank's failure.
-// A cheap value; must not outlive its case.
+// fields before starting a World: a BadCase raised on a rank would look like the rank's failure. A
+// cheap value; must not outlive its case.
 class CaseField {
  public:
   struct Range {
@@ -47,9 +47,9 @@ class CaseField {
   CaseField(const nlohmann::json& value, const CaseDocument& document)
       : value_(&value), document_(&document) {}
 
-  // operator[] returns a field of an object, which must be there.
+  // operator[] returns a field of an object, which must have it.
   CaseField operator[](std::string_view name) const;
-  // find returns a field of an object; nullopt where it isn't there. A null is there.
+  // find returns a field of an object; nullopt where it is missing. A null isn't missing.
   std::optional<CaseField> find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name).has_value(); }
   // keys returns the names of an object's fields, in ascending order.
@@ -85,8 +85,8 @@ class CaseField {
   Shape shape() const;
 
   const nlohmann::json& value() const { return *value_; }
-  // path returns the names and indices that lead here: "mesh.shape.0"; empty for the whole case.
-  // It is searched for, so that a field which nobody complains about costs nothing.
+  // path returns the names and indices that lead here: "mesh.shape.0"; empty for the whole case. It
+  // is searched for on demand, so that a field without errors costs nothing.
   std::string path() const;
 
   // reject raises a BadCase: "field 'mesh.shape': expected EXPECTED, got VALUE".

@@ -13,8 +13,8 @@ namespace simmesh {
 
 struct SchemaNode;
 
-// Schema says which values a field of a recorded case may hold. It is written once, beside the code
-// that reads the field; what it says is checked before that code runs (schema_check.h) and printed
+// Schema is the set of values that a field of a recorded case may have. It is written once, beside
+// the code that reads the field; it is checked before that code runs (schema_check.h) and printed
 // as a page (schema_page.h). A cheap value.
 //
 //   using namespace schema;
@@ -39,33 +39,32 @@ struct Field {
   std::string name;
   Schema value;
   bool is_optional = false;
-  // It holds a result, which is compared; any other field says what to do.
+  // True for a result, which is compared; any other field is an instruction.
   bool is_expected = false;
-  // The field that stands for it: exactly one of the two is there.
+  // The field that replaces it: exactly one of the two is present.
   std::string otherwise = {};
 
-  // unless makes a field that is there where the other one isn't, and only there.
+  // unless makes a field that is present exactly where the other one isn't.
   Field unless(std::string other) const;
   // or_absent makes a field that may be missing.
   Field or_absent() const;
 };
 using Fields = std::vector<Field>;
 
-// required is a field that says what to do, optional one that may be missing; expected holds a
-// result.
+// required is an instruction, optional one that may be missing; expected holds a result.
 Field required(std::string name, Schema value);
 Field optional(std::string name, Schema value);
 Field expected(std::string name, Schema value);
 
-// Choice is the further fields of an object in which a field holds a word, or that has the field of
-// that name.
+// Choice is the further fields of an object in which a field has a certain word, or which has the
+// field of that name.
 struct Choice {
   std::string word;
   Fields fields;
 };
 
-// The values of a field: one word for each. A text has at least one byte; a seed is an integer of
-// 64 bits without sign; a figure is a number, "inf", "-inf" or "nan"; a hash has 16 hex digits.
+// Types of values, one word for each. A text has at least one byte; a seed is an integer of 64 bits
+// without sign; a figure is a number, "inf", "-inf" or "nan"; a hash has 16 hex digits.
 Schema flag();
 Schema yes();  // true and nothing else
 Schema null();
@@ -78,9 +77,9 @@ Schema text();
 Schema any_text();  // may be empty
 Schema any();       // any JSON value
 Schema hash();
-// word is one of a list. A word that isn't in the list is well-formed but means nothing here.
+// word is one of a list. Another word is well-formed but means nothing here.
 Schema word(std::vector<std::string> words);
-// spelled is a text that `parse` takes: it says no, or raises an Error, where it doesn't.
+// spelled is a text that `parse` accepts: parse returns false, or raises an Error, for other texts.
 Schema spelled(std::string what, std::function<bool(const std::string& text)> parse);
 
 // list has entries of one kind, tuple a fixed number of entries of their own kinds, map fields of
@@ -104,22 +103,22 @@ Schema or_null(Schema value);
 Schema object(Fields fields);
 // object_by also has the fields of the choice that the word in the field `tag` names.
 Schema object_by(std::string tag, std::vector<Choice> choices, Fields fields = {});
-// object_of has the fields of just one choice, that whose own name is among them.
+// object_of has the fields of just one choice, the one whose own name is among them.
 Schema object_of(std::vector<Choice> choices);
 
 // named has a section of its own on the page; `make` is called when it is needed, so that a schema
-// may hold itself.
+// may contain itself.
 Schema named(std::string name, Schema (*make)());
 
 }  // namespace schema
 
-// SchemaMade is what the function of a named schema returned, once any thread needed it.
+// SchemaMade is the result of the function of a named schema, once any thread needed it.
 struct SchemaMade {
   std::once_flag once;
   Schema schema = nullptr;
 };
 
-// SchemaNode is what a Schema points to.
+// SchemaNode is the node to which a Schema points.
 struct SchemaNode {
   enum class Type : std::uint8_t {
     flag,
@@ -159,7 +158,7 @@ struct SchemaNode {
   Schema (*make)() = nullptr;
   std::shared_ptr<SchemaMade> made = nullptr;  // of a named schema
 
-  // resolved is what a named schema stands for, and else the schema itself.
+  // resolved is the schema that a named one stands for, and else the schema itself.
   const SchemaNode& resolved() const;
   // find_choice returns the choice of a word; null for a word that isn't known.
   const schema::Choice* find_choice(std::string_view word) const;

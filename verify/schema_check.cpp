@@ -17,7 +17,7 @@ bool is_hash(const std::string& text) {
   return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-// Says whether the value has the type of the schema, whatever it holds.
+// Returns whether the value has the type of the schema, whatever its contents.
 bool has_type(const CaseField& value, const SchemaNode& schema) {
   const SchemaNode& node = schema.resolved();
   switch (node.type) {
@@ -34,7 +34,7 @@ bool has_type(const CaseField& value, const SchemaNode& schema) {
     case Type::tuple_by: return value.is_list();
     case Type::map: return value.is_object();
     case Type::object:
-      // Where several kinds of objects may stand, the first required field tells them apart.
+      // Where several kinds of objects are allowed, the first required field tells them apart.
       return value.is_object() &&
              (node.fields.empty() || node.fields[0].is_optional || value.has(node.fields[0].name));
     case Type::either:
@@ -131,7 +131,7 @@ class Checker {
     for (const CaseField& entry : value.items()) check(entry, *node.parts[is_tuple ? index++ : 0]);
   }
 
-  // Of a tuple whose word isn't known.
+  // Checks a tuple whose word isn't known.
   void check_first(const CaseField& value, const SchemaNode& node) {
     std::vector<CaseField> entries = value.items();
     if (entries.empty() || !entries[0].is_text()) value.reject(in_words(node));
@@ -150,7 +150,7 @@ class Checker {
     }
   }
 
-  // Returns how many of the fields are there.
+  // Returns how many of the fields are present.
   std::size_t check_fields(const CaseField& value, const schema::Fields& fields) {
     std::size_t found = 0;
     for (const Field& field : fields) {
@@ -209,7 +209,7 @@ class Checker {
 
 namespace {
 
-// The tuple of a value's word; all of them where there is none.
+// Returns the tuple of a value's word; all of them where there is none.
 const SchemaNode& tuple_for(const CaseField& value, const SchemaNode& node) {
   if (!value.is_list() || value.size() == 0) return node;
   CaseField first = value.items()[0];

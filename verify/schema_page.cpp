@@ -99,7 +99,7 @@ void SchemaPage::add(const std::string& title, const std::string& remark, const 
   text_ += section(title, remark, rows);
 }
 
-// Adds the rows of what lies below a value: fields of an object, of the entries of a list.
+// Adds the rows below a value: fields of an object, of the entries of a list.
 void SchemaPage::add_structure(const std::string& path, const SchemaNode& schema,
                                std::vector<Row>& rows) {
   switch (schema.type) {

@@ -8,7 +8,8 @@
 
 namespace simmesh {
 
-// in_words says what a schema accepts: "a list of at most 64 entries, each an integer".
+// in_words describes the values that a schema accepts: "a list of at most 64 entries, each an
+// integer".
 std::string in_words(const SchemaNode& schema);
 // in_words joins words: "sum, avg or max".
 std::string in_words(const std::vector<std::string>& words);

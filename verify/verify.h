@@ -15,7 +15,7 @@
 
 namespace simmesh {
 
-// VerifyRequest is what `simmesh verify` was asked.
+// VerifyRequest is the request of `simmesh verify`.
 struct VerifyRequest {
   std::vector<std::string> paths;
   CaseFilter filter;
@@ -44,6 +44,7 @@ struct CheaperCase {
 
 // VerifyResult is the result of a request. It depends on the request and the files only.
 struct VerifyResult {
+  // Count is how many cases held and how many didn't.
   struct Count {
     std::int64_t passed = 0;
     std::int64_t failed = 0;
@@ -57,18 +58,20 @@ struct VerifyResult {
   std::int64_t beyond = 0;           // of those that passed: a result where a refusal is recorded
   std::optional<std::uint64_t> data_hash;  // over all cases in order
   std::optional<std::uint64_t> schedule_hash;
-  bool interrupted = false;  // by VerifyRequest::goes_on; the rest is what was found until then
+  bool interrupted = false;  // by VerifyRequest::goes_on; the rest is the result until then
 
   bool ok() const { return total.failed == 0; }
 };
 
 // verify runs the chosen cases. Raises an Error (a BadCase where a file is at fault) before or
 // between cases where input can't be read; then there is no result. A trace file gets the last
-// world of a case, so it is refused unless one case is chosen.
+// world of a case, so it is refused unless one case is chosen. A case in which simmesh breaks a
+// contract of its own fails.
 VerifyResult verify(const VerifyRequest& request);
 
 // verify_case runs one case and returns what it got wrong. A kind or a field that isn't known is a
-// mismatch.
+// mismatch, and so is an Error that the case doesn't expect. A contract that simmesh itself broke
+// is none: raises the ContractViolation.
 CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& options);
 
 // to_text returns the result as the command prints it: a FAIL block for each case that failed,

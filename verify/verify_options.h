@@ -4,8 +4,8 @@
 
 namespace simmesh {
 
-// VerifyOptions says how cases run. Without an arithmetic it is canonical, or exact where a case
-// may go beyond a recorded refusal, and without a release it is that of the case's source.
+// VerifyOptions are how cases run. Without an arithmetic it is canonical, or exact where a case may
+// go beyond a recorded refusal, and without a release it is that of the case's source.
 using VerifyOptions = RunWords;
 
 }  // namespace simmesh

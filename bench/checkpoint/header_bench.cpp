@@ -25,7 +25,7 @@ double seconds_of(const Body& body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The header of 100,000 tensors, read and checked, beside parsing its JSON into a tree and doing
+// Reads and checks the header of 100,000 tensors, beside parsing its JSON into a tree and doing
 // nothing with it; "ratio" is at most 2.
 void parse_header(benchmark::State& state) {
   SafetensorsLayout layout = large_layout();

@@ -59,8 +59,8 @@ void barrier_per_rank(benchmark::State& state) {
   state.counters["ratio"] = ours / bare;
 }
 
-// What a run and its barriers cost with guard pages, poison and a watchdog, over the same without;
-// and a World that is made for one run of nothing.
+// Times a run and its barriers with guard pages, poison and a watchdog, over the same without; and
+// a World that is made for one empty run.
 void barrier_with_checks(benchmark::State& state) {
   int ranks = int(state.range(0));
   WorldOptions plain = {.ranks = std::size_t(ranks), .guard_pages = false};

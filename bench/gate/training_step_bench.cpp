@@ -46,7 +46,7 @@ nn::ModelNode transformer() {
 }
 
 // Times one step of a transformer on 8 ranks, each with its own part of the batch. kernel_share is
-// the time of the step over the time that the ranks spend in kernels; what is above 1 is overhead.
+// the time of the step over the time that the ranks spend in kernels; the part above 1 is overhead.
 void transformer_step(benchmark::State& state) {
   std::size_t ranks = std::size_t(state.range(0));
   World world({.ranks = ranks, .stack_bytes = 256 * 1024});

@@ -1,37 +1,48 @@
-"""How long does Python take to read an execution trace with its json module, a dictionary for each node, and to summarise it?
+"""How long does Python's json module take to read an execution trace, and to summarise it?
 
-Prints one JSON object a line, {"name": ..., "us": ...}, where name is that of our own benchmark of the same work. The figure
-is the least of several runs.
+Each node becomes a dictionary. Prints one JSON object a line, {"name": ..., "us": ...}, where name
+is that of our own benchmark of the same work. The figure is the least of several runs.
 """
 
 import gzip
 import json
 import os
 import time
+from collections.abc import Iterator
+from typing import Any
 
 CASES = os.path.join(os.path.dirname(__file__), "../../tests/cases/replay")
 TRACE = os.path.join(CASES, "resnet_2gpu_et.1.1.0.json.gz")
 RUNS = 5
+Node = dict[str, Any]
 
 
-def read(path):
+def read(path: str) -> dict[int, Node]:
     """Returns the nodes of a trace by id, each as a dictionary."""
     with gzip.open(path) as file:
         trace = json.load(file)
     nodes = {}
     for node in trace["nodes"]:
         fields = {attribute["name"]: attribute["value"] for attribute in node["attrs"]}
-        nodes[node["id"]] = {"id": node["id"], "name": node["name"], "parent": node["ctrl_deps"],
-                             "inputs": node["inputs"], "outputs": node["outputs"], **fields}
+        nodes[node["id"]] = {
+            "id": node["id"],
+            "name": node["name"],
+            "parent": node["ctrl_deps"],
+            "inputs": node["inputs"],
+            "outputs": node["outputs"],
+            **fields,
+        }
     return nodes
 
 
-def tensors(value, type_text, shape):
+def tensors(
+    value: Any, type_text: str, shape: Any
+) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """Yields the tensors of an argument with their shapes; lists hold several."""
     if type_text.startswith("Tensor("):
         yield tuple(value), tuple(shape)
     elif "Tensor(" in type_text and isinstance(value, list):
-        inner = type_text[type_text.index("[") + 1:-1]
+        inner = type_text[type_text.index("[") + 1 : -1]
         types, depth, begin = [], 0, 0
         for place, letter in enumerate(inner + ","):
             depth += (letter in "[(") - (letter in "])")
@@ -42,16 +53,17 @@ def tensors(value, type_text, shape):
             yield from tensors(*entry)
 
 
-def is_operator(node):
+def is_operator(node: Node) -> bool:
     """Says whether a replay runs a node."""
     if node["name"] == "record_param_comms" or node.get("kernel_backend") == "triton":
         return True
     return bool(node["op_schema"]) and not node["name"].startswith("c10d::")
 
 
-def summarize(nodes):
+def summarize(nodes: dict[int, Node]) -> dict[str, Any]:
     """Returns the figures of our own summary, but for those that cost next to nothing."""
-    children, ids = {}, sorted(nodes)
+    children: dict[int, list[int]] = {}
+    ids = sorted(nodes)
     for identifier in ids[1:]:
         children.setdefault(nodes[identifier]["parent"], []).append(identifier)
     operators, steps, rest = [], [], [ids[0]]
@@ -63,7 +75,9 @@ def summarize(nodes):
         if "ProfilerStep#" in node["name"]:
             steps.append(node["id"])
         rest.extend(children.get(node["id"], ()))
-    shapes, threads, undefined = {}, {}, 0
+    shapes: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}
+    threads: dict[int, int] = {}
+    undefined = 0
     for identifier in ids:
         node = nodes[identifier]
         threads[node["tid"]] = threads.get(node["tid"], 0) + 1
@@ -88,7 +102,7 @@ def summarize(nodes):
     }
 
 
-def main():
+def main() -> None:
     times = []
     for _ in range(RUNS):
         start = time.perf_counter()

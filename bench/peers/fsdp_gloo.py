@@ -1,8 +1,9 @@
 """How long does a test of three sharded layers take in PyTorch, with one process per rank?
 
-Prints {"name": "fsdp_three_layers/ranks:4", "us": ...}: the time from the start of four gloo processes to the end of the
-last one, the least of several runs. The work is that of bench/fsdp/three_layers.toml: three linear layers, each sharded
-by fully_shard, train three steps, and losses and parameters must be those of an unsharded model.
+Prints {"name": "fsdp_three_layers/ranks:4", "us": ...}: the time from the start of four gloo
+processes to the end of the last one, the least of several runs. The work is that of
+bench/fsdp/three_layers.toml: three linear layers, each sharded by fully_shard, train three steps,
+and losses and parameters must be those of an unsharded model.
 """
 
 import warnings
@@ -13,8 +14,8 @@ from gloo_ranks import three_layers
 RANKS, STEPS, BATCH, WIDTH = 4, 3, 8, 16
 
 
-def run_rank(rank, port):
-    """Trains the sharded model as one of the ranks, and beside it an unsharded model on all rows."""
+def run_rank(rank: int, port: int) -> None:
+    """Trains the sharded model as one rank, and beside it an unsharded model on all rows."""
     warnings.filterwarnings("ignore")
     import torch
     import torch.distributed as dist
@@ -22,8 +23,9 @@ def run_rank(rank, port):
     from torch.distributed.fsdp import fully_shard
 
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank,
-                            world_size=RANKS)
+    dist.init_process_group(
+        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=RANKS
+    )
     mesh = init_device_mesh("cpu", (RANKS,))
     whole, sharded = three_layers(torch, WIDTH), three_layers(torch, WIDTH)
     for layer in sharded:
@@ -51,4 +53,4 @@ def run_rank(rank, port):
 
 
 if __name__ == "__main__":
-    gloo_ranks.main(__file__, __doc__.splitlines()[0], "fsdp_three_layers", RANKS, run_rank)
+    gloo_ranks.main(__file__, __doc__, "fsdp_three_layers", RANKS, run_rank)

@@ -1,14 +1,12 @@
 """How long does one training step of a small transformer take in PyTorch eager, on one core?
 
-Prints {"name": "transformer_step/ranks:8", "us": ...}: eight times the step of one rank, the same work as our benchmark
-of that name, which simulates eight ranks one after the other. The least of several steps counts.
+Prints {"name": "transformer_step/ranks:8", "us": ...}: eight times the step of one rank, the same
+work as our benchmark of that name, which simulates eight ranks one after the other. The least of
+several steps counts.
 """
 
 import json
 import time
-import warnings
-
-warnings.filterwarnings("ignore")
 
 import torch
 import torch.nn.functional as F
@@ -20,30 +18,34 @@ BATCH, LENGTH, RANKS = 2, 64, 8
 class Block(torch.nn.Module):
     """A layer: attention and an MLP, each after a norm."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.norm1 = torch.nn.RMSNorm(WIDTH)
         self.norm2 = torch.nn.RMSNorm(WIDTH)
         self.wq, self.wk, self.wv, self.wo = (
-            torch.nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(4))
+            torch.nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(4)
+        )
         self.up = torch.nn.Linear(WIDTH, 4 * WIDTH, bias=False)
         self.down = torch.nn.Linear(4 * WIDTH, WIDTH, bias=False)
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.norm1(x)
-        q, k, v = (w(y).view(BATCH, LENGTH, HEADS, -1).transpose(1, 2)
-                   for w in (self.wq, self.wk, self.wv))
+        q, k, v = (
+            w(y).view(BATCH, LENGTH, HEADS, -1).transpose(1, 2) for w in (self.wq, self.wk, self.wv)
+        )
         mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.wo(mixed.transpose(1, 2).reshape(BATCH, LENGTH, WIDTH))
         return x + self.down(F.silu(self.up(self.norm2(x))))
 
 
-def main():
+def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Embedding(VOCABULARY, WIDTH),
-                                *(Block() for _ in range(LAYERS)),
-                                torch.nn.Linear(WIDTH, VOCABULARY, bias=False))
+    model = torch.nn.Sequential(
+        torch.nn.Embedding(VOCABULARY, WIDTH),
+        *(Block() for _ in range(LAYERS)),
+        torch.nn.Linear(WIDTH, VOCABULARY, bias=False),
+    )
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     tokens = torch.randint(VOCABULARY, (BATCH, LENGTH))
     best = float("inf")

@@ -1,9 +1,11 @@
 """How fast do PyTorch programs run as ranks, beside processes of gloo and PyTorch's threads?
 
-Prints a table: what was measured, ours, the peer's or the limit, the ratio, and what is asked. All are wall times of one
-run on this machine, the least of several, so that noise counts for little. The peers' times are those of whole tests:
-processes start and import PyTorch, which is what a test on them costs. The limit is what PyTorch's own Python takes for all
-ranks, one after the other, without anything that communicates or takes turns: nobody who runs them in one interpreter is faster.
+Prints a table: what was measured, ours, the peer's or the limit, the ratio, and what is asked. All
+are wall times of one run on this machine, the least of several, so that noise counts for little.
+The peers' times are those of whole tests: processes start and import PyTorch, which is what a test
+on them costs. The limit is what PyTorch's own Python takes for all ranks, one after the other,
+without anything that communicates or takes turns: nobody who runs them in one interpreter is
+faster.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ RANKS = 4
 
 
 def small_step() -> list[torch.Tensor]:
-    """A step of SGD on two linear layers, each sharded by FSDP2, and the whole parameters."""
+    """Makes a step of SGD on two linear layers, each sharded by FSDP2, and gathers the whole
+    parameters."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.Linear(16, 16))
     for layer in model:
@@ -42,7 +45,8 @@ def small_step() -> list[torch.Tensor]:
 
 
 def step() -> list[torch.Tensor]:
-    """A step of AdamW on three linear layers, each sharded by FSDP2, and the whole parameters."""
+    """Makes a step of AdamW on three linear layers, each sharded by FSDP2, and gathers the whole
+    parameters."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(*(torch.nn.Linear(16, 16) for _ in range(3)))
     for layer in model:
@@ -56,14 +60,14 @@ def step() -> list[torch.Tensor]:
 
 
 def redistribution() -> torch.Tensor:
-    """A tensor on a 2 x 2 mesh goes to other placements and becomes whole."""
+    """Redistributes a tensor on a 2 x 2 mesh and makes it whole."""
     mesh = init_device_mesh("cpu", (2, 2))
     tensor = distribute_tensor(torch.arange(64.0).reshape(8, 8), mesh, [Shard(0), Replicate()])
     return tensor.redistribute(mesh, [Replicate(), Shard(1)]).full_tensor()
 
 
 def least_seconds(work: Callable[[], Any], times: int) -> float:
-    """The least wall time of several runs."""
+    """Returns the least wall time of several runs."""
     hook = sys.excepthook  # to which every group of a process adds its rank
     seconds = []
     for _ in range(times):
@@ -75,7 +79,7 @@ def least_seconds(work: Callable[[], Any], times: int) -> float:
 
 
 def on_ranks(program: Callable[[], Any], times: int = 30) -> float:
-    """Seconds of one warm run, under a schedule of its own each time."""
+    """Returns the seconds of one warm run, under a schedule of its own each time."""
     seeds = iter(range(times + 3))
 
     def run() -> None:
@@ -87,7 +91,9 @@ def on_ranks(program: Callable[[], Any], times: int = 30) -> float:
 
 
 def limit(program: Callable[[], Any]) -> float:
-    """Seconds of PyTorch alone for all ranks: with its fake backend, which doesn't communicate, on one thread."""
+    """Seconds of PyTorch alone for all ranks: with its fake backend, which doesn't communicate, on
+    one thread.
+    """
 
     def run() -> None:
         for rank in range(RANKS):
@@ -100,7 +106,7 @@ def limit(program: Callable[[], Any]) -> float:
 
 
 def on_threads(program: Callable[[], Any]) -> float:
-    """Seconds of one warm run on the threads of PyTorch's MultiThreadedTestCase."""
+    """Returns the seconds of one warm run on the threads of PyTorch's MultiThreadedTestCase."""
     from torch.testing._internal.common_distributed import MultiThreadedTestCase
 
     class Threads(MultiThreadedTestCase):
@@ -121,7 +127,8 @@ def on_threads(program: Callable[[], Any]) -> float:
 
 
 def on_processes() -> float:
-    """Seconds from the start of the gloo processes of a small step to the end of the last one."""
+    """Returns the seconds from the start of the gloo processes of a small step to the end of the
+    last one."""
 
     def run() -> None:
         with tempfile.NamedTemporaryFile() as store:
@@ -139,7 +146,7 @@ def on_processes() -> float:
 
 
 def gloo_rank(rank: int, store: str) -> None:
-    """One of the gloo processes."""
+    """Runs one of the gloo processes."""
     dist.init_process_group("gloo", store=dist.FileStore(store, RANKS), rank=rank, world_size=RANKS)
     small_step()
     print("done", flush=True)
@@ -147,7 +154,7 @@ def gloo_rank(rank: int, store: str) -> None:
 
 
 def turn_seconds(turns: int = 4000) -> float:
-    """Seconds in which the turn passes from one rank to the next."""
+    """Returns the seconds in which the turn passes from one rank to the next."""
 
     def body(rank: int) -> None:
         for _ in range(turns // RANKS):
@@ -157,7 +164,8 @@ def turn_seconds(turns: int = 4000) -> float:
 
 
 def event_seconds(turns: int = 4000) -> float:
-    """Seconds in which a thread of Python wakes the next one and waits: the peer of a turn."""
+    """Returns the seconds in which a Python thread wakes the next one and waits: the peer of a
+    turn."""
 
     def run() -> None:
         events = [threading.Event() for _ in range(RANKS)]
@@ -198,12 +206,12 @@ def main() -> None:
     for name, ours, peer, asked in rows:
         print(f"{name:48}{ours:10.2f}{peer:12.2f}{peer / ours:8.2f}  {asked}")
     print(f"{'schedules a second':48}{'ours':>10}{'limit':>12}")
-    for name, seconds, program, asked in [
+    for name, seconds, program, least_asked in [
         ("FSDP2 step of AdamW, 3 layers", large, step, 24),
         ("redistribution", redistributed, redistribution, 150),
     ]:
         least = limit(program)
-        print(f"{name:48}{1 / seconds:10.1f}{1 / least:12.1f}{least / seconds:8.2f}  {asked}")
+        print(f"{name:48}{1 / seconds:10.1f}{1 / least:12.1f}{least / seconds:8.2f}  {least_asked}")
 
 
 if __name__ == "__main__":

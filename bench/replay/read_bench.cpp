@@ -31,7 +31,7 @@ double seconds_of(const Body& body) {
   return processor_seconds() - start;
 }
 
-// The bytes of a file, unpacked, with the places behind them that simdjson wants.
+// Returns the bytes of a file, unpacked, followed by the padding that simdjson needs.
 std::vector<char> unpacked_bytes() {
   std::vector<char> bytes(1 << 20);
   std::size_t count = 0;
@@ -46,9 +46,9 @@ std::vector<char> unpacked_bytes() {
   return bytes;
 }
 
-// A trace of 12 MB, read and summarised, beside unpacking it and parsing it with simdjson alone,
+// Reads and summarises a trace of 12 MB, beside unpacking it and parsing it with simdjson alone,
 // whose parser keeps its memory from one run to the next; "ratio" is at most 2. Both are measured
-// in processor time. The time of an iteration is wall time: unpacking goes on beside parsing.
+// in processor time. The time of an iteration is wall time: unpacking runs beside parsing.
 void read_and_summarize(benchmark::State& state) {
   double ours = 1e9, parsing = 1e9, wall = 1e9;
   simdjson::dom::parser parser;
@@ -77,7 +77,8 @@ BENCHMARK(read_and_summarize)
     ->Iterations(15)
     ->Unit(benchmark::kMillisecond);
 
-// The most memory that this process had since the last call; -1 where the system doesn't tell.
+// Returns the most memory that this process had since the last call; -1 where the system doesn't
+// tell.
 double peak_bytes_since_last() {
   double kibibytes = -1;
   std::ifstream status("/proc/self/status");
@@ -87,8 +88,8 @@ double peak_bytes_since_last() {
   return 1024 * kibibytes;
 }
 
-// The memory that a reader adds at most, beside the size of the unpacked file; "ratio" is at most
-// 2.
+// Measures the memory that a reader adds at most, beside the size of the unpacked file; "ratio" is
+// at most 2.
 void memory_of_reading(benchmark::State& state) {
   auto file_bytes = double(unpacked_bytes().size());
   double ratio = 0;

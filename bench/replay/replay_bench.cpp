@@ -51,7 +51,7 @@ double replayed_us(const ReplayProgram& program) {
   return (run(iterations + 1) - run(1)) / collectives * 1e6;
 }
 
-// What one rank of the job does, written down.
+// The part of one rank of the job, written down.
 class DirectRank {
  public:
   explicit DirectRank(std::int64_t rank) : group_(ProcessGroup::world()) {

@@ -11,7 +11,7 @@
 #include "sharding/parallel/context_parallel_attention.h"
 
 // Times causal attention, forward and backward, over a sequence that all ranks of a world hold
-// together, against one device's: the ranks share one processor, so `ratio` is what the cut costs.
+// together, against one device's: the ranks share one processor, so `ratio` is the cost of the cut.
 // With half of the scores left out, it may be below 1. `operations` are the collectives, sends,
 // receives and waits of one rank.
 namespace simmesh {
@@ -32,7 +32,7 @@ struct Timed {
 
 using Step = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>;
 
-// The fastest of several runs of one step.
+// Returns the fastest of several runs of one step.
 Timed timed(benchmark::State& state, std::int64_t ranks, const Step& step) {
   Timed best;
   for (int repeat = 0; repeat < 5; ++repeat) {

@@ -7,7 +7,7 @@
 
 namespace simmesh {
 
-// What an Arithmetic does: each mode picks the rule by which something is added up.
+// Dispatch on an Arithmetic: each mode has its own rule for additions.
 
 // compute writes the result of a product: exact_product where the arithmetic is exact, else
 // canonical_product.

@@ -25,7 +25,7 @@ double absolute(double x) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0x7FFFFFFFFFFFFFFFu);
 }
 
-// 0 for no integer, 1 for an odd and 2 for an even one.
+// Returns 0 for no integer, 1 for an odd and 2 for an even one.
 int integer_kind(double y) {
   double magnitude = absolute(y);
   if (magnitude >= 0x1p53) return 2;

@@ -12,9 +12,9 @@ namespace simmesh {
 
 // Function is an elementary function with fixed bits: the same on every processor and compiler,
 // unlike those of the C library. Only additions, multiplications, divisions and square roots of
-// double are used, each rounded. In double the error is at most 2 ulp, of erfc 3; floats and 16-bit
-// elements are computed in double and rounded once, so that a float is off by at most 0.50000001
-// ulp.
+// double are used, each rounded. In double the error is at most 2 ulp, 3 for erfc; floats and
+// 16-bit elements are computed in double and rounded once, so that a float is off by at most
+// 0.50000001 ulp.
 enum class Function : std::uint8_t {
   exp,
   expm1,
@@ -82,7 +82,7 @@ struct PowerRequest {
 // power computes a whole array. Raises a TypeError for dtypes that aren't floating.
 void power(const PowerRequest& request);
 
-// apply_function of a span of float, double, Half or BFloat16.
+// apply_function for a span of float, double, Half or BFloat16.
 template <class T>
 void apply_function(Function function, gsl::span<const T> operand, gsl::span<T> result,
                     InstructionSet set = best_instruction_set()) {

@@ -19,8 +19,8 @@ double uniform_of(std::uint32_t high, std::uint32_t low) {
   return double((std::uint64_t(high) << 32 | low) >> 11) * 0x1p-53;
 }
 
-// Elements 2 i and 2 i + 1 share one counter: the radius from its first two words, the angle from
-// the others.
+// Elements 2 i and 2 i + 1 share one counter: the radius is from its first two words, the angle
+// from the others.
 double normal_of(const PhiloxWords& words, bool second) {
   constexpr double two_pi = 0x1.921fb54442d18p+2;
   double radius = apply_function(

@@ -24,8 +24,8 @@ constexpr PhiloxWords philox4x32_10(PhiloxWords counter, std::array<std::uint32_
   return counter;
 }
 
-// PhiloxKey says which random numbers: a draw depends on the key and the element's global index
-// only, not on shard, rank or mesh. Streams of one seed are independent.
+// PhiloxKey selects random numbers: a draw depends on the key and the element's global index only,
+// not on shard, rank or mesh. Streams of one seed are independent.
 struct PhiloxKey {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
@@ -46,7 +46,8 @@ double philox_uniform_double(const PhiloxKey& key, std::uint64_t element);
 // its pair of elements.
 double philox_normal(const PhiloxKey& key, std::uint64_t element);
 
-// ShardOfTensor says which part of a logical tensor a local one is: the box from offset on.
+// ShardOfTensor is the part of a logical tensor that a local tensor holds: the box that begins at
+// offset.
 struct ShardOfTensor {
   Shape global_shape;
   Dims offset;
@@ -64,11 +65,12 @@ struct RandomFill {
 };
 
 // fill_random writes each element of a floating tensor by its row-major index in the logical
-// tensor, so shards hold what the whole would hold. Raises a ValueError for a box that doesn't fit.
+// tensor, so shards hold the same values as the whole tensor. Raises a ValueError for a box that
+// doesn't fit.
 void fill_random(Tensor& tensor, const PhiloxKey& key, const ShardOfTensor& shard,
                  const RandomFill& fill);
 
-// fill_random of a whole tensor.
+// fill_random for a whole tensor.
 void fill_random(Tensor& tensor, const PhiloxKey& key, const RandomFill& fill);
 
 }  // namespace simmesh

@@ -27,7 +27,7 @@ struct Size {
 // Full tiles and every kind of tail, and a depth over the blocks.
 constexpr Size sizes[] = {{1, 1, 1}, {13, 37, 29}, {48, 64, 300}, {3, 200, 70}, {150, 5, 64}};
 
-// A number of 53 random bits between 2^-8 and 2^8, of either sign.
+// Returns a number of 53 random bits between 2^-8 and 2^8, of either sign.
 double random_number(std::uint64_t seed, std::int64_t i) {
   std::uint64_t word = formula_word(seed, std::uint64_t(i));
   std::uint64_t fraction = word >> 12, exponent = 1023 - 8 + (word & 15), sign = (word >> 4) & 1;
@@ -98,8 +98,8 @@ Tensor sum_of(const Tensor& data, SumTerm term, DType result_dtype, bool is_exac
   return result;
 }
 
-// Sums of 16 bits are hashed in float32 as well: their own rounding hides nearly all of what the
-// additions round.
+// Hashes sums. Sums of 16 bits are hashed in float32 as well, because their own rounding hides
+// nearly all rounding of the additions.
 std::uint64_t sums(bool is_exact, DType dtype, InstructionSet set) {
   BitsHash hash;
   for (const Size& size : sizes)
@@ -114,7 +114,7 @@ std::uint64_t sums(bool is_exact, DType dtype, InstructionSet set) {
   return hash.value();
 }
 
-// Small and large magnitudes of both signs.
+// Hashes results for small and large magnitudes of both signs.
 std::uint64_t function_bits(Function function, DType dtype, InstructionSet set) {
   Dims shape = {4099};
   Tensor x = self_check_values(shape, dtype, 6), y = empty(shape, dtype);
@@ -126,7 +126,7 @@ std::uint64_t function_bits(Function function, DType dtype, InstructionSet set) 
                     .result = y.mutable_data(),
                     .count = 4099},
                    set);
-    // A NaN's bits are the processor's.
+    // The bits of a NaN depend on the processor, so one NaN stands for all.
     visit_dtype(dtype, [&]<class T>(T) {
       if constexpr (std::is_floating_point_v<T>) {
         for (T& value : y.mutable_values<T>())
@@ -159,7 +159,7 @@ std::uint64_t random_bits(RandomKind kind) {
   return hash.value();
 }
 
-// Recorded with gcc 12, portable, avx2 and avx512, which agree, as does clang 14.
+// Recorded with gcc 12 on portable, avx2 and avx512; all agree, and clang 14 too.
 struct Recorded {
   const char* name;
   std::uint64_t hash;

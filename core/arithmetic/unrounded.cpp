@@ -17,10 +17,10 @@ namespace simmesh {
 namespace {
 
 constexpr std::int64_t common_divisor_max = std::int64_t(1) << 53;
-// So many sums are added at a time: they stay in the cache, and have no more digits than they need.
+// Sums that are added at a time: they stay in the cache, and have no more digits than they need.
 constexpr std::int64_t sums_at_once = 4096;
 
-// What is done in its scope belongs to no rank: neither its memory nor its time.
+// Work in its scope belongs to no rank: neither its memory nor its time.
 struct Unseen {
   Ledger::Uncharged memory;
   Clock::Quiet time;
@@ -36,7 +36,7 @@ std::int64_t begin_of(const Tensor& tensor) {
          tensor.storage_offset() * std::int64_t(bytes_per_element(tensor.dtype()));
 }
 
-// The sums behind a contiguous tensor, each run for itself.
+// Returns the unrounded sums of a contiguous tensor, one entry a run.
 std::vector<CarriedSums> runs_of(const Tensor& rows) {
   auto element = std::int64_t(bytes_per_element(rows.dtype()));
   std::int64_t from = begin_of(rows), to = from + rows.numel() * element, at = from;
@@ -65,13 +65,13 @@ CarriedSums as_one_term(const CarriedSums& sums) {
                        sums.count());
 }
 
-// Sums as they were over one divisor, of which they are now the numerators.
+// Sums over one divisor, of which only the numerators are kept.
 struct Numerators {
   std::vector<CarriedSums> sums;
   std::int64_t divisor = 1;
 };
 
-// Without a common multiple of the divisors that can be kept, each is rounded first.
+// Where the divisors have no common multiple that can be kept, each sum is rounded first.
 Numerators over_common_divisor(gsl::span<const CarriedSums> parts) {
   std::int64_t common = 1;
   bool has_common = true;
@@ -86,7 +86,7 @@ Numerators over_common_divisor(gsl::span<const CarriedSums> parts) {
   return result;
 }
 
-// The digits of sums of which up to so many are added.
+// Returns the digits that sums of at most `addends` of the parts need.
 DigitRange range_of(gsl::span<const CarriedSums> parts, std::int64_t addends) {
   std::optional<DigitRange> range;
   for (const CarriedSums& part : parts) {
@@ -102,7 +102,7 @@ DigitRange range_of(gsl::span<const CarriedSums> parts, std::int64_t addends) {
 
 Tensor rounded(const Tensor& tensor) {
   if (!is_unrounded(tensor)) return tensor;
-  // Rounding is part of the operation that added up: no device launches anything for it.
+  // Rounding is part of the operation that added: no device launches anything for it.
   Tensor result = empty(tensor.shape(), tensor.dtype());
   const Tensor terms[] = {tensor};
   reduce_unrounded({.operands = terms}, result, false);
@@ -151,7 +151,7 @@ void share_unrounded(const Tensor& target, const Tensor& source) {
 
 void keep_unrounded(Tensor& tensor, CarriedSums sums) {
   SIMMESH_CHECK(tensor.is_contiguous() && tensor.numel() == sums.count(),
-                "{} sums behind {} elements", sums.count(), tensor.numel());
+                "{} unrounded sums of {} elements", sums.count(), tensor.numel());
   if (sums.count() == 0) return;
   auto element = std::int64_t(bytes_per_element(tensor.dtype()));
   Buffer& buffer = *tensor.storage()->buffer();

@@ -78,7 +78,8 @@ class Traversal {
   explicit Traversal(Options options) : options_(options) {}
 
   void add_root(const Tensor& tensor, const Tensor& gradient);
-  // capture keeps the gradient at a place, in slot order; the pass then only runs what leads there.
+  // capture keeps the gradient at a place, in slot order; the pass then only runs the nodes that
+  // lead there.
   void capture(const Tensor& input, bool accumulate);
   void run();
   Tensor& captured(std::size_t slot) { return captured_[slot]; }
@@ -109,8 +110,8 @@ class Traversal {
   std::set<Node*> needed_;
 };
 
-// checked returns a gradient with the shape of what it is the gradient of, in the dtype in which
-// the edge's node takes it.
+// checked returns a gradient with the shape of its tensor, in the dtype that the edge's node
+// expects.
 Tensor checked(const Tensor& gradient, const Edge& edge, const Node& from) {
   if (!gradient.is_defined()) return gradient;
   const TensorType& type = edge.node->output_types()[edge.output];
@@ -158,8 +159,8 @@ void Traversal::count_dependencies() {
   if (!captured_.empty()) find_needed(nodes);
 }
 
-// Nodes come with each before some of those it leads to, so going through them until nothing
-// changes ends; chains run in one pass backward.
+// Finds the nodes that lead to captured places. Each node comes before some of those it leads to,
+// so repeating until nothing changes ends; a chain takes one pass backward.
 void Traversal::find_needed(const std::vector<NodePtr>& nodes) {
   for (auto& [place, slot] : places_) needed_.insert(place.node);
   for (bool changed = true; changed;) {
@@ -189,9 +190,9 @@ void Traversal::run() {
   }
 }
 
-// An operation gets a gradient that is rounded. One that it hands on as it is, as an addition does,
-// would reach a sum that isn't rounded as its own parts: the parts of a partial gradient, and what
-// is behind the elements of a part of a leaf's.
+// Rounds the gradients of an operation. Otherwise an operation that passes its gradient on
+// unchanged, as an addition does, would pass on unrounded parts to an unrounded sum: the parts of a
+// partial gradient, and the unrounded sums of a leaf's gradient.
 void round_gradients(const Node& node, Gradients& gradients) {
   auto may_go_on = [](const Tensor& one) {
     if (!one.is_defined()) return false;
@@ -206,7 +207,7 @@ void round_gradients(const Node& node, Gradients& gradients) {
   KeepUnrounded scope(false);
   for (Tensor& gradient : gradients)
     if (may_go_on(gradient))
-      gradient = gradient_operands({&gradient, 1}, {{"of", std::string("operation")}}).front();
+      gradient = gradient_operands({&gradient, 1}, {attribute::of = "operation"}).front();
 }
 
 void Traversal::process(const NodePtr& node) {
@@ -215,7 +216,7 @@ void Traversal::process(const NodePtr& node) {
     passing_.erase(node.get());
     if (node->pre_hooks().empty() && node->post_hooks().empty() && captured_.empty())
       return pass_on(node, std::move(parts));
-    // Somebody wants to see the sum.
+    // A hook or a capture needs the sum.
     KeepUnrounded scope(node->takes_unrounded());
     Tensor& sum = waiting_[node.get()].emplace_back();
     for (const Tensor& part : parts) sum = added(sum, part);

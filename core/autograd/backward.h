@@ -11,15 +11,16 @@
 
 namespace simmesh {
 
-// BackwardOptions says how a backward pass runs.
+// BackwardOptions are the options of a backward pass.
 struct BackwardOptions {
-  // One gradient a tensor; one of ones where absent, which only a tensor of one element may.
+  // One gradient a tensor. Where absent it is ones, which is allowed only for a tensor of one
+  // element.
   std::vector<Tensor> gradients = {};
-  // retain_graph keeps what the tape saved, for another pass; as create_graph where not given.
+  // retain_graph keeps what the tape saved for another pass; its default is create_graph.
   std::optional<bool> retain_graph = std::nullopt;
   // create_graph records the pass itself, for gradients of gradients.
   bool create_graph = false;
-  // Where not empty, only the gradients of these leaves are accumulated.
+  // If not empty, only the gradients of these leaves are accumulated.
   std::vector<Tensor> inputs = {};
 };
 
@@ -31,16 +32,17 @@ inline void backward(const Tensor& tensor, const BackwardOptions& options = {}) 
   backward(gsl::span<const Tensor>(&tensor, 1), options);
 }
 
-// GradOptions says how `grad` runs; see BackwardOptions.
+// GradOptions are the options of `grad`; see BackwardOptions.
 struct GradOptions {
   std::vector<Tensor> gradients = {};
   std::optional<bool> retain_graph = std::nullopt;
   bool create_graph = false;
-  // allow_unused returns an undefined gradient for an input that the outputs don't depend on.
+  // allow_unused gives an undefined gradient to an input that the outputs don't depend on.
   bool allow_unused = false;
 };
 
-// grad returns the gradients of the sum of the outputs for the inputs, and accumulates nothing.
+// grad returns the gradients of the sum of the outputs with respect to the inputs, and accumulates
+// nothing.
 std::vector<Tensor> grad(gsl::span<const Tensor> outputs, gsl::span<const Tensor> inputs,
                          const GradOptions& options = {});
 inline std::vector<Tensor> grad(std::initializer_list<Tensor> outputs,
@@ -55,7 +57,7 @@ inline std::vector<Tensor> grad(std::initializer_list<Tensor> outputs,
 void queue_callback(std::function<void()> callback);
 
 // current_backward returns the number of the backward pass that runs on this rank, the innermost
-// where one runs within another; nothing outside. Numbers are never given twice on a rank.
+// where one runs within another; empty outside. A rank never uses a number twice.
 std::optional<std::uint64_t> current_backward();
 
 }  // namespace simmesh

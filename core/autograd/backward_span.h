@@ -12,7 +12,7 @@ struct BackwardSpanEvent {
   bool has_ended;
 };
 
-// BackwardSpan tells whoever watches the rank (see Watch) of a backward pass, or of a node in it.
+// BackwardSpan tells those who watch the rank (see Watch) of a backward pass, or of a node in it.
 class BackwardSpan {
  public:
   explicit BackwardSpan(const Node* node = nullptr) : node_(node) {

@@ -9,7 +9,7 @@
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 
 namespace simmesh {
 
@@ -18,7 +18,7 @@ namespace {
 // Thrown through the function when its second run has saved all that is needed.
 struct Recomputed {};
 
-// SameDraws lets a second run draw the random numbers of the first.
+// SameDraws makes a second run draw the random numbers of the first.
 class SameDraws {
  public:
   explicit SameDraws(const Generator& start) : before_(std::exchange(default_generator(), start)) {}
@@ -30,8 +30,8 @@ class SameDraws {
   Generator before_;
 };
 
-// RegionInput keeps an input of a region as the tape keeps what it saves: a region within another
-// leaves its inputs to that one.
+// RegionInput keeps an input of a region as the tape keeps saved tensors: a region within another
+// leaves its inputs to the outer one.
 class RegionInput {
  public:
   explicit RegionInput(const Tensor& tensor) : tensor_(tensor) {

@@ -25,8 +25,10 @@ class FunctionNode final : public Node {
   Gradients apply(Gradients gradients) override {
     if (!backward_)
       raise(ErrorKind::runtime_error, "autograd/backward",
-            "Trying to backward through the graph a second time: what {} saved was freed", name_);
-    // The function may be released by what it runs.
+            "Trying to backward through the graph a second time: the tensors that {} saved were "
+            "freed",
+            name_);
+    // The function may be released by the code that it runs.
     FunctionBackward backward = backward_;
     KeepUnrounded scope(takes_unrounded());
     std::vector<Tensor> results = backward(gradients);
@@ -35,8 +37,8 @@ class FunctionNode final : public Node {
     return results;
   }
 
-  // What goes on to an operation is rounded as that operation's gradient is on one device; what is
-  // partial is kept unrounded by who adds to it.
+  // The gradient that reaches an operation is rounded, as on one device. A partial gradient is kept
+  // unrounded by the node that adds to it.
   bool takes_unrounded() const override {
     bool keeps_sums = options_.passes_on || options_.moves || options_.reduces_gradients;
     return keeps_sums && std::any_of(edges().begin(), edges().end(), [](const Edge& edge) {

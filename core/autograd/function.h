@@ -14,24 +14,24 @@ namespace simmesh {
 // are undefined where an output got none.
 using FunctionBackward = std::function<std::vector<Tensor>(const std::vector<Tensor>& gradients)>;
 
-// FunctionOptions says what backward does.
+// FunctionOptions describe a function's backward.
 struct FunctionOptions {
-  // reduces_gradients says that it adds up what ranks have of a gradient, or moves it: in exact
-  // arithmetic the gradients that it gets and returns are then sums that aren't rounded where those
-  // of an input are such sums, as a leaf's are.
+  // reduces_gradients says that backward adds up or moves the ranks' parts of a gradient: in exact
+  // arithmetic the gradients that it gets and returns are then unrounded sums where those of an
+  // input are, as a leaf's are.
   bool reduces_gradients = false;
-  // passes_on says that backward, of one input and one output, only sees that the gradient goes by:
-  // it is called once, with a part of the gradient, and what it returns is not looked at. No bit of
-  // any sum changes by it.
+  // passes_on says that backward, of one input and one output, only observes the gradient: it is
+  // called once, with a part of the gradient, and its result is ignored. No bit of any sum changes
+  // by it.
   bool passes_on = false;
-  // moves says that it only moves elements of the gradient of its one input: as behind a view, the
-  // gradient is a sum that isn't rounded where that of the input is one.
+  // moves says that backward only moves elements of the gradient of its one input: as for a view,
+  // the gradient is an unrounded sum where the input's is one.
   bool moves = false;
 };
 
-// record_function makes the outputs, computed from the inputs by other means than ops, part of the
-// tape: backward says what their gradients do to the inputs'. Outputs of floating dtype then
-// require a gradient where an input does and gradients are enabled. An output may be an input.
+// record_function puts outputs that were computed from the inputs by other means than ops on the
+// tape: backward computes the inputs' gradients from theirs. Outputs of floating dtype then require
+// a gradient where an input does and gradients are enabled. An output may be an input.
 //
 //   Tensor y = all_reduce(x.detach(), ReduceOp::sum, group);
 //   record_function("sum_over_ranks", {x}, {&y}, [](const Gradients& gradients) {

@@ -15,11 +15,13 @@ class GradDtype {
  public:
   GradDtype() = default;
   GradDtype(DType dtype) : kind_(Kind::given), dtype_(dtype) {}
+  // any takes gradients in the dtype in which backward gives them.
   static GradDtype any();
 
   bool is_set() const { return kind_ != Kind::unset; }
   bool is_any() const { return kind_ == Kind::any; }
-  // dtype_for returns the dtype of the gradient of a leaf of this dtype; nothing where any will do.
+  // dtype_for returns the dtype of the gradient of a leaf of this dtype; empty where any dtype is
+  // allowed.
   std::optional<DType> dtype_for(DType leaf) const;
 
   friend bool operator==(const GradDtype&, const GradDtype&) = default;

@@ -28,7 +28,7 @@ std::vector<Tensor> fresh(const std::vector<Tensor>& inputs) {
   return result;
 }
 
-// Weights for the outputs' elements, so that one number depends on all of them.
+// Returns weights for the outputs' elements, so that one number depends on all of them.
 std::vector<Tensor> weights_of(const std::vector<Tensor>& outputs) {
   std::vector<Tensor> weights;
   for (std::size_t i = 0; i < outputs.size(); ++i)

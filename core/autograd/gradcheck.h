@@ -8,7 +8,7 @@
 
 namespace simmesh {
 
-// GradcheckOptions are the step of the central differences and what may differ from them.
+// GradcheckOptions are the step of the central differences and the tolerances.
 struct GradcheckOptions {
   double step = 1e-6;
   double absolute = 1e-5;
@@ -18,9 +18,9 @@ struct GradcheckOptions {
 };
 
 // gradcheck compares the gradients of a function of float64 tensors with central differences, for
-// each floating input that requires a gradient, and returns what differs; empty where all agree.
-// With a step h the differences are off by h^2 times the third derivative plus the rounding error
-// over h: about 1e-10 for values near one, far below the default tolerance.
+// each floating input that requires a gradient, and describes the differences; empty where all
+// agree. With a step h the differences are off by h^2 times the third derivative plus the rounding
+// error over h: about 1e-10 for values near one, far below the default tolerance.
 std::string gradcheck(
     const std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>& function,
     const std::vector<Tensor>& inputs, const GradcheckOptions& options = {});

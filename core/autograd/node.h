@@ -25,13 +25,13 @@ struct Edge {
 };
 
 // Node is one entry of the tape: it turns the gradients of an operation's outputs into those of its
-// inputs. Of the nodes that are ready in a backward pass the one made last runs first, as in
-// PyTorch; a leaf's node goes before all others.
+// inputs. In a backward pass the node made last runs first among those that are ready, as in
+// PyTorch; a leaf's node runs before all others.
 class Node : public boost::intrusive_ref_counter<Node, OwnerCount> {
  public:
   static constexpr std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
 
-  // PreHook may replace the gradients that reach the node; PostHook sees what it returned.
+  // PreHook may replace the gradients that reach the node; PostHook sees the node's results.
   using PreHook = std::function<void(Gradients& gradients)>;
   using PostHook = std::function<void(const Gradients& results)>;
 
@@ -43,24 +43,24 @@ class Node : public boost::intrusive_ref_counter<Node, OwnerCount> {
   virtual std::string name() const = 0;
   // apply returns one gradient an edge.
   virtual Gradients apply(Gradients gradients) = 0;
-  // takes_unrounded says whether the gradients that reach the node are parts of sums that go on, so
-  // that they are added unrounded (see KeepUnrounded): those of leaves, and of what only moves
-  // elements of leaves.
+  // takes_unrounded says whether the gradients that reach the node are added unrounded (see
+  // KeepUnrounded), because they are parts of larger sums: those of leaves, and of nodes that only
+  // move elements of leaves.
   virtual bool takes_unrounded() const { return false; }
   // passes_on says that the node, of one output and one input, changes no gradient: in a backward
-  // pass what reaches it goes on part by part, in the order in which it came, so that sums are
-  // those without the node.
+  // pass the parts that reach it go on one by one, in the order in which they came, so that sums
+  // are the same as without the node.
   virtual bool passes_on() const { return false; }
-  // release lets go of what the node saved; it can't be applied again.
+  // release drops what the node saved; it can't be applied again.
   virtual void release() {}
 
   std::uint64_t sequence() const { return sequence_; }
   const std::vector<Edge>& edges() const { return edges_; }
   void add_edge(Edge edge) { edges_.push_back(std::move(edge)); }
-  // output_types are what the gradients that reach the node look like.
+  // output_types are the types of the gradients that reach the node.
   const TensorTypes& output_types() const { return output_types_; }
-  // gradient_dtype is the dtype that a gradient of an output is converted to when it reaches the
-  // node, before it is added to others; nothing where it stays as it is.
+  // gradient_dtype is the dtype to which a gradient of an output is converted when it reaches the
+  // node, before it is added to others; empty where it stays as it is.
   virtual std::optional<DType> gradient_dtype(std::uint32_t output) const {
     return output_types_[output].dtype;
   }

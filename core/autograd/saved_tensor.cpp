@@ -13,7 +13,7 @@ struct HookStack {
 
 HookStack& hooks() { return local_state<HookStack>(); }
 
-// What a rank holds of the tensor: changes are counted there.
+// Returns the storage of the rank's part of the tensor, which counts changes.
 StoragePtr storage_of(const Tensor& tensor) {
   return tensor.distribution() ? tensor.local_part().storage() : tensor.storage();
 }

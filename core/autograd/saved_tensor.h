@@ -8,9 +8,9 @@
 
 namespace simmesh {
 
-// SavedTensorHooks lets everything that the tape saves in its scope pass through pack, which
-// returns how to get it back: to keep it elsewhere, or to compute it again. As PyTorch's
-// saved_tensors_hooks; the innermost scope counts.
+// SavedTensorHooks passes every tensor that the tape saves in its scope through pack, which returns
+// a function that gives the tensor back: to keep it elsewhere, or to compute it again. Like
+// PyTorch's saved_tensors_hooks; the innermost scope counts.
 //
 //   SavedTensorHooks scope([](const Tensor& x) { return [half = to(x, DType::bfloat16)] {
 //     return to(half, DType::float32); }; });
@@ -28,9 +28,9 @@ class SavedTensorHooks {
   static const Pack* active();
 };
 
-// PreservedVersion lets changes of a tensor in its scope count as none: of who writes back what was
-// there before, as an all-gather into a parameter does whose memory was given back meanwhile. As
-// PyTorch's _unsafe_preserve_version_counter.
+// PreservedVersion makes changes of a tensor in its scope count as none. It is for code that writes
+// back the former elements, such as an all-gather into a parameter whose memory was freed
+// meanwhile. Like PyTorch's _unsafe_preserve_version_counter.
 class PreservedVersion {
  public:
   explicit PreservedVersion(const Tensor& tensor)
@@ -44,13 +44,13 @@ class PreservedVersion {
   std::uint32_t changes_;
 };
 
-// SavedTensor keeps a tensor for a node's backward. It views the tensor's storage, and notices
-// where an operation in place has changed that since.
+// SavedTensor keeps a tensor for a node's backward. It views the tensor's storage, and detects an
+// operation in place that has changed it since.
 class SavedTensor {
  public:
   SavedTensor() = default;
-  // Takes the tensor with its part of the tape. An output of the node has to come without: the node
-  // would own itself.
+  // Takes the tensor with its part of the tape. An output of the node must come without it: the
+  // node would own itself.
   explicit SavedTensor(const Tensor& tensor);
 
   bool is_defined() const { return tensor_.is_defined() || unpack_; }

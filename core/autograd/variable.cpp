@@ -9,14 +9,15 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/functions/op_views.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/shapes/op_views.h"
 
 namespace simmesh {
 
 namespace {
 
-// OpNode is the tape's entry of one call of an op: its gradient rule, and what that reads.
+// OpNode is the tape's entry of one call of an op: its gradient rule, and the tensors that the rule
+// reads.
 class OpNode final : public Node {
  public:
   OpNode(const OpCall& call, const Gradient& gradient, gsl::span<const Tensor> outputs);
@@ -42,14 +43,15 @@ bool is_named(std::uint32_t positions, std::size_t index) {
   return index < 32 ? (positions >> index & 1) != 0 : positions == Saves::all;
 }
 
-// Looks at the inputs named by `among`.
+// True if an input among those that `among` names, other than the one at index, requires a
+// gradient.
 bool others_require_grad(gsl::span<const Tensor> inputs, std::size_t index, std::uint32_t among) {
   for (std::size_t other = 0; other < inputs.size(); ++other)
     if (other != index && is_named(among, other) && inputs[other].requires_grad()) return true;
   return false;
 }
 
-// What is added to a product has no say in what the product saves of its factors.
+// A term added to a product doesn't matter for which factors the product saves.
 bool is_saved(const Saves& saves, gsl::span<const Tensor> inputs, std::size_t index) {
   if (!is_named(saves.inputs, index)) return false;
   if (saves.crosswise) return others_require_grad(inputs, index, saves.inputs);
@@ -105,7 +107,8 @@ Gradients OpNode::apply(Gradients gradients) {
                     as_span(needs), as_span(unfinished)}));
 }
 
-// A view that repeats elements adds up their gradients, as an operation does that has them rounded.
+// A view that repeats elements adds up their gradients, as an operation does whose gradient is
+// rounded.
 bool OpNode::takes_unrounded() const {
   if (!op_.view && !op_.moves) return false;
   if (op_.view && numel(output_types()[0].shape) > numel(input_types_[0].shape)) return false;
@@ -121,8 +124,8 @@ void OpNode::release() {
 
 }  // namespace
 
-// AccumulateGrad ends the tape at a leaf: it adds what arrives to the leaf's gradient. A leaf has
-// one at a time, which the nodes that use the leaf own.
+// AccumulateGrad ends the tape at a leaf: it adds arriving gradients to the leaf's. A leaf has one
+// at a time, which the nodes that use the leaf own.
 class AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(const Tensor& leaf);
@@ -196,7 +199,7 @@ void Variable::check_in_place(const Op& op) const {
     raise(ErrorKind::runtime_error, op.name,
           "a leaf Variable that requires grad is being used in an in-place operation");
   auto* made = dynamic_cast<const OpNode*>(node_.get());
-  // What becomes another view keeps its elements.
+  // An op that makes it another view, such as transpose_, changes no element.
   if (made && made->op().view && !op.view)
     raise(ErrorKind::runtime_error, op.name,
           "expected a tensor that owns its elements, got a view made by {}: a view that requires "

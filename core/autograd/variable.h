@@ -12,19 +12,19 @@ namespace simmesh {
 
 class AccumulateGrad;
 
-// Variable is the tape's part of a tensor, shared by its copies: of a leaf the gradient that
-// backward passes add to, of any other the node that computed it.
+// Variable is the tape's part of a tensor, shared by its copies: for a leaf the gradient that
+// backward passes add to, for any other tensor the node that computed it.
 class Variable final : public Tracking {
  public:
-  // TensorHook sees a gradient of the tensor, and returns what takes its place; an undefined tensor
-  // for no change.
+  // TensorHook sees a gradient of the tensor, and returns its replacement; an undefined tensor for
+  // no change.
   using TensorHook = std::function<Tensor(const Tensor& gradient)>;
   // LeafHook runs after a gradient was added to a leaf.
   using LeafHook = std::function<void(Tensor& leaf)>;
 
-  // A leaf.
+  // Makes a leaf.
   explicit Variable(bool requires_grad) : requires_grad_(requires_grad) {}
-  // The output of a node.
+  // Makes an output of a node.
   Variable(NodePtr node, std::uint32_t output)
       : requires_grad_(true), node_(std::move(node)), output_(output) {}
   ~Variable() override;
@@ -45,24 +45,25 @@ class Variable final : public Tracking {
   const NodePtr& node() const { return node_; }
   std::uint32_t output() const { return output_; }
   void set_requires_grad(bool value) { requires_grad_ = value; }
+  // set_node makes the tensor an output of a node, by its number among them.
   void set_node(NodePtr node, std::uint32_t output);
 
-  // edge is where a gradient of the tensor goes: to its node, or a leaf's accumulation.
+  // edge is where a gradient of the tensor goes: to its node, or to a leaf's AccumulateGrad.
   Edge edge(const Tensor& tensor);
 
   // The gradient of a leaf, or of a tensor that retains it.
   Tensor grad() const;
   void set_grad(Tensor grad);
-  // accumulate adds to the gradient, which keeps its dtype unless the pass is recorded: in exact
-  // arithmetic unrounded, as long as nothing else writes it.
+  // accumulate adds to the gradient, whose dtype stays unless the pass is recorded. In exact
+  // arithmetic the gradient is unrounded as long as nothing else writes it.
   void accumulate(const Tensor& gradient);
   // The dtype policy of a leaf's gradient.
   const GradDtype& grad_dtype() const { return grad_dtype_; }
   void set_grad_dtype(GradDtype policy) { grad_dtype_ = policy; }
-  // retained is where a hook keeps the gradient of a tensor that is no leaf.
+  // retained holds the gradient of a tensor that is no leaf, which a hook keeps there.
   const std::shared_ptr<Tensor>& retained();
 
-  std::vector<TensorHook> hooks;           // of a leaf; those of others are their node's
+  std::vector<TensorHook> hooks;           // of a leaf; others have their node's
   std::vector<LeafHook> accumulate_hooks;  // of a leaf
 
  private:
@@ -77,7 +78,7 @@ class Variable final : public Tracking {
   std::shared_ptr<Tensor> retained_;
 };
 
-// set_requires_grad makes a tensor a leaf that wants a gradient, or one that doesn't. Raises a
+// set_requires_grad makes a tensor a leaf that requires a gradient, or one that doesn't. Raises a
 // RuntimeError for the result of a recorded operation and for dtypes that aren't floating.
 void set_requires_grad(Tensor& tensor, bool value = true);
 
@@ -93,7 +94,7 @@ void set_grad(Tensor& tensor, Tensor grad);
 GradDtype grad_dtype_of(const Tensor& leaf);
 void set_grad_dtype(Tensor& leaf, GradDtype policy);
 
-// retain_grad lets a tensor that is no leaf keep the gradient that passes it.
+// retain_grad makes a tensor that is no leaf keep the gradient that passes through it.
 void retain_grad(Tensor& tensor);
 
 // register_hook calls the hook on each gradient of the tensor, before it goes on to the tensor's

@@ -1,7 +1,7 @@
 #include <new>
 #include <xxhash.h>
-// Where the library brings its code for several vector units, the widest that this CPU has is used.
-// The bits are the same. Its code returns with the upper halves of the vector registers in use.
+// Where the library brings its code for several vector units, the widest one of this CPU is used.
+// The bits are the same. That code returns with the upper halves of the vector registers in use.
 #ifdef SIMMESH_XXHASH_DISPATCHES
 #include <xxh_x86dispatch.h>
 #endif

@@ -9,8 +9,8 @@ namespace simmesh {
 
 namespace {
 
-// Texts are kept, each once, and have numbers. A site holds a number instead of a pointer,
-// because it is copied into every event of a trace and has room for one.
+// Keeps each text once, under a number. A site holds a number instead of a pointer, because it is
+// copied into every event of a trace and has room for one.
 class Texts {
  public:
   static Texts& of_labels() {

@@ -7,7 +7,7 @@
 
 namespace simmesh {
 
-// ErrorKind names the class of a misuse with the word a PyTorch user knows. A recorded refusal is
+// ErrorKind names the class of a misuse by the name that PyTorch users know. Recorded refusals are
 // compared by it.
 enum class ErrorKind {
   runtime_error,

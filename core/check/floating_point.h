@@ -6,9 +6,9 @@
 namespace simmesh {
 
 // FloatingPointMode is how the thread, or the fiber that runs on it, computes with floating-point
-// numbers. Equal bits need what a program starts with: results round to the nearest, and
+// numbers. Equal bits need the mode that a program starts with: results round to nearest, and
 // subnormal numbers are neither flushed to zero nor read as zero. On processors other than x86-64
-// and aarch64 it can't be asked and always counts as that.
+// and aarch64 the mode can't be read, and always counts as that one.
 class FloatingPointMode {
  public:
   static FloatingPointMode current() {
@@ -29,7 +29,8 @@ class FloatingPointMode {
 
   bool is_default() const { return bits_ == 0; }
 
-  // to_string says what isn't as it should be: "rounds upward, flushes subnormal results to zero".
+  // to_string names what differs from the mode that equal bits need: "rounds upward, flushes
+  // subnormal results to zero".
   std::string to_string() const;
 
  private:

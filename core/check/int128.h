@@ -5,7 +5,7 @@
 
 namespace simmesh {
 
-// Integers of 128 bits, which gcc and clang have as an extension.
+// Integers of 128 bits, an extension that gcc and clang have.
 __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;
 

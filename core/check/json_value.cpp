@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t json_depth_max = 64;
 
-// JsonBuilder receives what the parser finds, and builds the value.
+// Receives the parser's events, and builds the value.
 class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit JsonBuilder(std::string_view where) : where_(where) {}
@@ -63,7 +63,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  // What is open isn't moved: its parent gets no further entries until it is closed.
+  // An open value isn't moved: its parent gets no further entries until it is closed.
   bool open(JsonValue value) {
     if (open_.size() >= json_depth_max)
       raise(ErrorKind::value_error, where_, "expected at most {} levels, got more", json_depth_max);
@@ -81,7 +81,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   std::string_view where_;
   JsonValue root_;
   std::vector<JsonValue*> open_;
-  std::vector<std::set<std::string>> keys_;  // of what is open: an index has a hundred thousand
+  std::vector<std::set<std::string>> keys_;  // of the open values; one has up to 100,000
   std::string key_;
 };
 

@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::size_t printed_max = 16;
 
-// A stack of 1 MiB holds tens of thousands of calls. Who comes while another thread uses this, or
-// while it is interrupted, sees fewer.
+// A stack of 1 MiB holds tens of thousands of calls. A thread that comes while another one uses
+// this, or while it is interrupted, sees fewer.
 constexpr std::size_t deep_max = std::size_t(1) << 16;
 std::array<void*, deep_max> deep_frames;
 std::atomic<bool> deep_frames_are_used = false;
 
-// Where the program itself lies in memory.
+// The addresses at which the program itself is loaded.
 struct Image {
   std::uintptr_t base = 0, begin = 0, end = 0;
 
@@ -39,7 +39,7 @@ struct Prepared {
   char program[4096];
 };
 
-// The first object is the program.
+// Keeps the first object, which is the program.
 int find_image(dl_phdr_info* info, std::size_t, void* found) {
   auto& image = *static_cast<Image*>(found);
   image.base = info->dlpi_addr;
@@ -81,7 +81,7 @@ std::uintptr_t interrupted_at(const void* context) {
 #endif
 }
 
-// Text of an address, "0x1a2b", without allocating.
+// The text of an address, "0x1a2b", made without allocating.
 struct AddressText {
   explicit AddressText(std::uintptr_t address = 0) {
     std::snprintf(text, sizeof(text), "0x%zx", std::size_t(address));
@@ -89,9 +89,9 @@ struct AddressText {
   char text[24];
 };
 
-// Runs addr2line with the arguments; says whether it did its work.
+// Runs addr2line with the arguments. Returns whether it succeeded.
 bool run_addr2line(char* const* arguments) {
-  // The dynamic linker of the child must not load what this process asks for.
+  // The child's dynamic linker must not load what this process's LD_PRELOAD asks for.
   char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
   char* environment[] = {path, nullptr};
   pid_t child = 0;
@@ -107,7 +107,7 @@ bool run_addr2line(char* const* arguments) {
   return false;
 }
 
-// Prints a line for each call; what is in other objects than the program is left out.
+// Prints a line for each call. Leaves out calls in objects other than the program.
 void print_calls(void* const* frames, std::size_t count) {
   const Prepared& tools = *prepared();
   char name[] = "addr2line", flags[] = "-Cfpsi", executable[] = "-e";
@@ -138,7 +138,7 @@ void StackTrace::keep(void* const* frames, std::size_t count) {
   std::copy_n(frames + count - outer_, outer_, frames_.begin() + inner_);
 }
 
-// The calls from an address on; all of them where no call has it.
+// Returns the calls from an address on; all calls where none has that address.
 StackTrace StackTrace::above(const void* caller) {
   std::array<void*, 64> few;
   bool is_deep = !deep_frames_are_used.exchange(true);
@@ -158,7 +158,8 @@ StackTrace StackTrace::above(const void* caller) {
 StackTrace StackTrace::of_signal(const void* context) {
   auto at = std::bit_cast<void*>(interrupted_at(context));
   StackTrace trace = above(at);
-  // What was interrupted is at its instruction; callers are one behind their call.
+  // The interrupted frame has the address of its instruction; a return address is one past its
+  // call.
   if (trace.inner_ > 0 && trace.frames_[0] == at) trace.frames_[0] = static_cast<char*>(at) + 1;
   return trace;
 }

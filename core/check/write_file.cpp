@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
         "expected to write {}, but '{}' can't be written to", what, path);
 }
 
-// The name that a file has until it is finished. What isn't a regular file can't be replaced.
+// Returns the name under which a file is written until it is finished. A special file, such as
+// /dev/null, can't be replaced and is written directly.
 std::string unfinished(const std::string& path, const std::string& what) {
   std::error_code fault;
   fs::file_status status = fs::status(path, fault);

@@ -79,8 +79,8 @@ void Clock::record_stream(DeviceAddress address, StreamIndex stream) {
   ledger_.allocator()->record_stream(address, stream);
 }
 
-// What the stream did before orders nothing: two collectives of a communicator follow one another,
-// but nobody may rely on it.
+// Earlier work of the stream orders nothing: two collectives of a communicator follow one another,
+// but no program may rely on it.
 DeviceEvent Clock::start_apart(StreamIndex stream, const Launch& what) {
   DeviceEvent now = record(current_);
   streams_[stream].before = VectorClock();

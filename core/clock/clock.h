@@ -11,8 +11,8 @@
 
 namespace simmesh {
 
-// DeviceEvent is a point in a stream that others can wait for. One that was never recorded happened
-// already.
+// DeviceEvent is a point in a stream that others can wait for. An event that was never recorded has
+// already happened.
 struct DeviceEvent {
   std::optional<Timeline::EventIndex> index;
   VectorClock before;
@@ -27,7 +27,8 @@ struct Launch {
   double cost_us = 0;
   const CollectiveKey* collective = nullptr;
   const MessageTimes* message = nullptr;
-  // A copy between the device and the host's memory; other operations leave that to the host.
+  // True for a copy between the device and the host's memory; other operations don't use the host's
+  // memory.
   bool copies_host_memory = false;
 };
 
@@ -60,22 +61,22 @@ class Clock {
   // set_current_stream also changes the pools that new storages come from.
   void set_current_stream(StreamIndex stream);
 
-  // launch puts an operation on the current stream, or notes what one of the host's uses. Raises a
-  // RuntimeError where it races with an earlier one. Quiet ones don't count.
+  // launch puts an operation on the current stream, or notes how one of the host uses memory.
+  // Raises a RuntimeError where it races with an earlier one. Quiet ones don't count.
   void launch(const Launch& launch);
 
   DeviceEvent record(StreamIndex stream);
   void wait(StreamIndex stream, const DeviceEvent& event);
-  // now returns the point that the current stream has come to, for other ranks to refer to; wait
-  // lets the current stream wait for the end of a message.
+  // now returns the current stream's latest point, for other ranks to refer to; wait makes the
+  // current stream wait for the end of a message.
   RankEvent now();
   void wait(const MessageTimes& message) { timeline_.wait(current_, message); }
-  // synchronize lets the host wait.
+  // synchronize makes the host wait.
   void synchronize(const DeviceEvent& event);
   void record_stream(DeviceAddress address, StreamIndex stream);
 
-  // start_apart puts an operation on a stream of its own, which waits for the current one only as
-  // it is now: how a communicator runs what is started asynchronously. Returns its end.
+  // start_apart puts an operation on a stream of its own, which waits for the current stream as it
+  // is now: this is how a communicator runs asynchronous operations. Returns the operation's end.
   DeviceEvent start_apart(StreamIndex stream, const Launch& launch);
 
   // Quiet hides launches that are parts of another one.

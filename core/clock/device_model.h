@@ -6,15 +6,16 @@
 
 namespace simmesh {
 
-// KernelWork is what an operation moves and computes; what isn't on the device doesn't count.
+// KernelWork is the amount that an operation moves and computes; memory outside the device doesn't
+// count.
 struct KernelWork {
   double device_bytes = 0;  // read and written
   double host_bytes = 0;    // across the link to the host
   double operations = 0;    // floating-point ones
 };
 
-// DeviceModel is what a simulated device costs: plain figures, of which times are a pure function.
-// GB are 2^30 bytes.
+// DeviceModel is the cost of a simulated device in plain figures; times are a pure function of
+// them. GB are 2^30 bytes.
 struct DeviceModel {
   double launch_us = 2.0;
   double memory_gb_s = 1500.0;
@@ -24,7 +25,7 @@ struct DeviceModel {
   // checks_races raises an error where streams use memory without an order between them.
   bool checks_races = true;
 
-  // What collectives and messages cost.
+  // The costs of collectives and messages.
   Topology topology = {.devices_per_host = 8};
 
   // kernel_us is the time of one operation: its launch, and then memory and arithmetic one after

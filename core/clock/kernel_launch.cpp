@@ -4,7 +4,7 @@ namespace simmesh {
 
 namespace {
 
-// The bytes of ranges that lie in the device, or of those that don't.
+// Returns the bytes of ranges in the device, or of those outside of it.
 double bytes_of(gsl::span<const MemoryRange> ranges, bool in_device) {
   double bytes = 0;
   for (const MemoryRange& range : ranges)

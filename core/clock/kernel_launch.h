@@ -14,15 +14,15 @@ struct KernelLaunch {
   gsl::span<const MemoryRange> reads = {};
   gsl::span<const MemoryRange> writes = {};
   double operations = 0;  // floating-point ones
-  // What it moves, where that isn't all it reads and writes, in bytes.
+  // The bytes that it moves, where they differ from all that it reads and writes.
   std::optional<double> device_bytes = {};
   CallSite site = {};
-  // A copy between the device and the host's memory.
+  // True for a copy between the device and the host's memory.
   bool copies_host_memory = false;
 };
 
-// launch_kernel launches a kernel on the current stream, at the cost that the clock's model gives
-// it. Raises a RuntimeError where it races with an earlier operation.
+// launch_kernel launches a kernel on the current stream, at the cost of the clock's model. Raises a
+// RuntimeError where it races with an earlier operation.
 void launch_kernel(Clock& clock, const KernelLaunch& kernel);
 
 }  // namespace simmesh

@@ -16,7 +16,7 @@ std::string described(const StreamOperation& operation, const std::vector<std::s
   return fmt::format("{}{} on stream {}", operation.name, site, names[operation.stream]);
 }
 
-// The number that its rank gave the storage.
+// Returns the number that the storage's rank gave it.
 std::string named(StorageId storage) {
   return fmt::format("storage {}", storage & ((StorageId(1) << 40) - 1));
 }

@@ -11,8 +11,8 @@
 
 namespace simmesh {
 
-// MemoryRange is what an operation uses of a storage: of the device, or of the host's memory where
-// the address is 0.
+// MemoryRange is the part of a storage that an operation uses: in the device, or in the host's
+// memory where the address is 0.
 struct MemoryRange {
   StorageId storage = 0;
   DeviceAddress storage_begin = 0;  // address of the storage
@@ -31,25 +31,25 @@ struct StreamOperation {
 
 // RaceChecker is told, in the order of a device's program, what each operation reads and writes,
 // and what happened before it. Two operations that use the same bytes, one of them writing, must be
-// ordered: by the stream they share, or by events. It speaks of addresses: memory that was handed
-// back to the allocator and came out again for somebody else is the same memory.
+// ordered: by the stream they share, or by events. It compares addresses: memory that was freed and
+// allocated again is the same memory.
 //
 // The host is a user of its own memory only, when a stream copies from it or to it.
 class RaceChecker {
  public:
   enum class Use : std::uint8_t { read, write };
 
-  // use notes an operation's use of a range and returns in words the first earlier one that it
-  // races with; empty for none. names are those of the streams.
+  // use notes an operation's use of a range. Returns the first earlier use that it races with, in
+  // words; empty for none. names are those of the streams.
   std::string use(const MemoryRange& range, Use use, const StreamOperation& operation,
                   const VectorClock& before, const std::vector<std::string>& names);
 
-  // use_on_host asks the same of the host, for a range of its own memory.
+  // use_on_host does the same for a use by the host, in a range of its own memory.
   std::string use_on_host(const MemoryRange& range, Use use, const char* name,
                           const VectorClock& before, const std::vector<std::string>& names) const;
 
  private:
-  // Memory of the host lies in a space of its own for each storage; the device is space 0.
+  // The host's memory has an own space for each storage; the device is space 0.
   struct Place {
     StorageId space;
     std::uint64_t begin;
@@ -60,7 +60,7 @@ class RaceChecker {
     StreamOperation operation;
     StorageId storage = 0;
   };
-  // What is known of some bytes, up to `end`: the last write, and the reads since.
+  // The history of some bytes, up to `end`: the last write, and the reads since.
   struct Cell {
     std::uint64_t end;
     Access write;
@@ -69,7 +69,7 @@ class RaceChecker {
   using Cells = std::map<Place, Cell>;
 
   static Place place_of(const MemoryRange& range);
-  // cut makes a cell begin at a place, if one lies around it.
+  // cut splits the cell that contains a place, so that a cell begins there.
   void cut(const Place& place);
   const Access* conflict(const Cell& cell, Use use, const VectorClock& before) const;
 

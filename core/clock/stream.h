@@ -7,13 +7,13 @@
 namespace simmesh {
 
 // StreamEvent is a point in a stream. A default one, or one that was recorded where no device is
-// modelled, happened already: to wait for it does nothing.
+// modelled, has already happened: waiting for it does nothing.
 class StreamEvent {
  public:
   StreamEvent() = default;
   explicit StreamEvent(DeviceEvent event) : event_(std::move(event)) {}
 
-  // synchronize lets the host wait for it: what it does later comes after.
+  // synchronize makes the host wait for it: what the host does later comes after.
   void synchronize() const;
   const DeviceEvent& event() const { return event_; }
 
@@ -39,19 +39,23 @@ class Stream {
   Stream() = default;
   explicit Stream(StreamIndex index) : index_(index) {}
 
+  // make returns a new stream of this rank's device; reports have its name. current returns the one
+  // on which operations are launched now.
   static Stream make(std::string name);
   static Stream current();
 
   StreamIndex index() const { return index_; }
 
+  // record returns the point behind all that was launched on the stream so far.
   StreamEvent record() const;
+  // wait lets what is launched on the stream from now on begin after the event, or after all that
+  // was launched on the other stream so far. The host goes on.
   void wait(const StreamEvent& event) const;
-  // wait for all that was launched on the other stream so far.
   void wait(const Stream& other) const;
-  // synchronize lets the host wait for all that was launched so far.
+  // synchronize makes the host wait for everything launched so far.
   void synchronize() const { record().synchronize(); }
-  // uses says that the stream uses a storage of another stream's: once freed, its memory isn't
-  // handed out until the host knows that the stream is through with it.
+  // uses notes that the stream uses a storage of another stream: once freed, its memory isn't
+  // reused until the host knows that the stream has finished with it.
   void uses(DeviceAddress address) const;
 
   bool operator==(const Stream&) const = default;
@@ -60,7 +64,7 @@ class Stream {
   StreamIndex index_ = 0;
 };
 
-// StreamScope makes a stream the current one.
+// StreamScope makes a stream the current one of this rank while it lives.
 class StreamScope {
  public:
   explicit StreamScope(const Stream& stream);

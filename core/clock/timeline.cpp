@@ -46,10 +46,9 @@ void Timeline::wait(StreamIndex stream, const MessageTimes& message) {
 
 void Timeline::synchronize(EventIndex event) { host_waits_.push_back(event); }
 
-// TimelineResolver goes along all streams of all ranks as far as it can, again and again: a rank is
-// looked at again when a collective that it takes part in got its time, or the other side of a
-// message may have. The order of this walk changes no time, for each is a sum or a maximum of
-// others.
+// Advances all streams of all ranks as far as it can, again and again: a rank is visited again when
+// a collective that it takes part in got its time, or when the other side of a message may have.
+// The order of these visits changes no time, since each time is a sum or a maximum of others.
 class TimelineResolver {
  public:
   TimelineResolver(gsl::span<const Timeline* const> ranks, std::vector<OperationSpan>* spans);
@@ -68,16 +67,16 @@ class TimelineResolver {
     std::vector<StreamState> streams;
     std::vector<double> events_us;
     std::vector<double> host_us = {0};  // after each wait of the host that is resolved
-    // The stream that the host waited for last, each time.
+    // The stream that the host waited for last, after each wait.
     std::vector<StreamIndex> host_waited_for = {0};
     std::vector<double> collectives_us;  // when each ends
-    // By group: how many of its collectives have ended, and when the last one did.
+    // By group: the number of its collectives that have ended, and the end of the last one.
     std::map<std::uint32_t, std::pair<std::uint64_t, double>> communicators;
     std::vector<std::size_t> watchers;  // ranks that wait for an event of this one
     bool is_queued = false;
     DeviceReport report;
   };
-  // Meeting is a collective that not all members have come to.
+  // A collective that some members haven't reached yet.
   struct Meeting {
     double ready_us = 0;
     double cost_us = 0;
@@ -160,7 +159,8 @@ bool TimelineResolver::host_is_ready(RankState& rank, const Timeline::Entry& ent
   return true;
 }
 
-// The first stream is idle until then; that is exposed where it waits for communication.
+// Moves a stream's time forward to time_us. The first stream is idle until then; that counts as
+// exposed where it waits for communication.
 void TimelineResolver::begin_at(RankState& rank, StreamIndex stream, double time_us,
                                 bool is_exposed) {
   StreamState& state = rank.streams[stream];
@@ -169,7 +169,7 @@ void TimelineResolver::begin_at(RankState& rank, StreamIndex stream, double time
   state.ready_us = time_us;
 }
 
-// The same, where what it waits for is another stream.
+// Does the same where the stream waits for another stream.
 void TimelineResolver::begin_behind(RankState& rank, StreamIndex stream, StreamIndex waited_for,
                                     double time_us, bool is_exposed) {
   double idle_us = time_us - rank.streams[stream].ready_us;
@@ -202,7 +202,7 @@ bool TimelineResolver::step(std::size_t at, StreamIndex stream) {
                  host_waited && communicates(rank.log->host_waits_[entry.host_waits - 1]));
     if (entry.kind == Timeline::Kind::collective) return step_collective(at, stream, entry);
     if (entry.kind == Timeline::Kind::message) return step_message(at, stream, entry);
-    // What comes next begins at this very moment, to the last bit.
+    // The next operation begins at this very time, to the last bit.
     double begin_us = state.ready_us;
     state.ready_us += entry.cost_us;
     rank.report.streams[stream].busy_us += entry.cost_us;
@@ -212,7 +212,7 @@ bool TimelineResolver::step(std::size_t at, StreamIndex stream) {
   return true;
 }
 
-// Returns whether the stream goes on. The last member to come gives all of them the time.
+// Returns whether the stream advances. The last member to come gives all of them the time.
 bool TimelineResolver::step_collective(std::size_t at, StreamIndex stream,
                                        const Timeline::Entry& entry) {
   RankState& rank = ranks_[at];
@@ -247,7 +247,7 @@ bool TimelineResolver::step_collective(std::size_t at, StreamIndex stream,
   return step_collective(at, stream, entry);
 }
 
-// Returns whether both sides' events have their times, so that the stream goes on.
+// Returns whether both sides' events have their times, so that the stream advances.
 bool TimelineResolver::step_message(std::size_t at, StreamIndex stream,
                                     const Timeline::Entry& entry) {
   RankState& rank = ranks_[at];
@@ -272,7 +272,7 @@ bool TimelineResolver::step_message(std::size_t at, StreamIndex stream,
   return true;
 }
 
-// Counts an operation; the labels of a stream are in the order in which its operations end.
+// Counts an operation. The labels of a stream are in the order in which its operations end.
 void TimelineResolver::end_operation(std::size_t rank, StreamIndex stream, double begin_us,
                                      double end_us) {
   std::uint64_t index = ranks_[rank].report.streams[stream].operations++;

@@ -26,8 +26,8 @@ struct RankEvent {
   std::uint32_t event = 0;
 };
 
-// MessageTimes is when a message from one rank to another is under way: for cost_us from when both
-// are ready for it.
+// MessageTimes is when a message from one rank to another is under way: for cost_us from the time
+// at which both are ready.
 struct MessageTimes {
   RankEvent sender;
   RankEvent receiver;
@@ -51,11 +51,11 @@ class Timeline {
   void launch(StreamIndex stream, double cost_us);
   void launch(StreamIndex stream, double cost_us, const CollectiveKey& key);
   void launch(StreamIndex stream, const MessageTimes& message);
-  // record notes an event; wait lets a stream wait for one, synchronize the host, so that whatever
+  // record notes an event; wait makes a stream wait for one, synchronize the host, so that whatever
   // is launched later begins after it.
   EventIndex record(StreamIndex stream);
   void wait(StreamIndex stream, EventIndex event);
-  // wait lets a stream wait for the end of a message.
+  // wait makes a stream wait for the end of a message.
   void wait(StreamIndex stream, const MessageTimes& message);
   void synchronize(EventIndex event);
 
@@ -93,8 +93,8 @@ class Timeline {
   std::vector<EventIndex> host_waits_;
 };
 
-// OperationSpan is when an operation with a label ran. A collective and a message run from when
-// their stream comes to them, and so also while they wait for other ranks.
+// OperationSpan is the time in which an operation with a label ran. A collective and a message run
+// from the time at which their stream reaches them, which includes the wait for other ranks.
 struct OperationSpan {
   std::size_t log = 0;  // index of the rank's log
   StreamIndex stream = 0;
@@ -106,7 +106,7 @@ struct OperationSpan {
 // resolve_times gives each operation of all ranks its time. An operation begins when its stream is
 // free and what it waits for has ended; a collective ends its cost after its last member was ready,
 // a message its cost after both sides were. The host takes no time. Returns one report a rank,
-// without memory; spans gets those operations that have ended and have a label, sorted by log,
+// without memory; spans receives the operations that have ended and have a label, sorted by log,
 // stream and time.
 std::vector<DeviceReport> resolve_times(gsl::span<const Timeline* const> ranks,
                                         std::vector<OperationSpan>* spans = nullptr);

@@ -5,7 +5,7 @@
 
 namespace simmesh {
 
-// Link is what the members of one group have between them.
+// Link is the connection between the members of one group.
 struct Link {
   double bandwidth_gb_s;  // GB = 2^30 bytes
   double latency_us;      // of one hop
@@ -13,8 +13,8 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
-// Topology is the cost table of a simulated cluster: all that the price of a collective, or of a
-// message, depends on. It is a plain value, so a plan that is chosen by cost is a function of its
+// Topology is the cost table of a simulated cluster: everything on which the cost of a collective
+// or a message depends. It is a plain value, so a plan that is chosen by cost is a function of its
 // arguments and never of the machine that computes it. The defaults are those of PyTorch's planner
 // (NVLink inside a host, Ethernet between hosts, ring algorithms).
 //
@@ -32,7 +32,7 @@ struct Topology {
   // link returns the link of the groups along mesh_dim. Walking the mesh from its last dim, a dim
   // stays inside the host as long as the product of the sizes is at most devices_per_host.
   Link link(gsl::span<const std::int64_t> mesh_shape, std::int64_t mesh_dim) const;
-  // link_among returns the link of ranks of which these are the lowest and the highest. The ranks
+  // link_among returns the link of a set of ranks, given its lowest and its highest rank. The ranks
   // of a host are numbered one after another.
   Link link_among(std::int64_t lowest, std::int64_t highest) const;
 

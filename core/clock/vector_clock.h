@@ -9,7 +9,7 @@
 namespace simmesh {
 
 // VectorClock says how many operations of each stream happened before some point of a device's
-// program: operations count from 1, and streams that aren't named stand at 0.
+// program: operations count from 1, and streams without an entry are at 0.
 class VectorClock {
  public:
   std::uint64_t at(StreamIndex stream) const {

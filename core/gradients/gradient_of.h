@@ -4,9 +4,9 @@
 
 namespace simmesh {
 
-// gradient_of returns how an op is differentiated: by the gradient that an op of one's own brings
-// along, or by that of an op of the library, which stands below core/gradients in the file of the
-// same name as the op. Null where an op has no gradient.
+// gradient_of returns the gradient rule of an op: the one that a user's op brings along, or that of
+// an op of the library, from the file below core/gradients with the op's name. Null where an op has
+// no gradient.
 const Gradient* gradient_of(const Op& op);
 
 }  // namespace simmesh

@@ -10,7 +10,7 @@ namespace simmesh {
 
 namespace {
 
-// The dims of the gradient that are summed: those the input doesn't have, and those where it has
+// Returns the dims of the gradient to sum over: those that the input lacks, and those where it has
 // size one.
 Dims broadcast_dims(const Shape& gradient, const Shape& input) {
   Dims dims;

@@ -4,8 +4,8 @@
 
 namespace simmesh {
 
-// What gradient rules of many families end with: they bring a gradient to the type of an input, in
-// a scope of KeepUnrounded where that input's gradient is unfinished.
+// Final steps of gradient rules in many families: they bring a gradient to the type of an input, in
+// a scope of KeepUnrounded where that input's gradient is still accumulated.
 
 // summed_to_input sums a gradient over the dims that the input was broadcast along, and converts it
 // to the input's dtype.

@@ -4,7 +4,7 @@
 namespace simmesh::SIMMESH_KERNELS {
 namespace {
 
-// x may be result, but not begin elsewhere in it. A loop that calls a function is no vector code,
+// x may be result, but may not overlap it otherwise. A loop that calls a function isn't vectorised,
 // so long functions are inlined too.
 template <class T, class F>
 __attribute__((flatten)) void each(const T* x, T* result, std::int64_t count, F f) {
@@ -14,8 +14,8 @@ __attribute__((flatten)) void each(const T* x, T* result, std::int64_t count, F 
   for (std::int64_t i = 0; i < count; ++i) result[i] = T(f(double(x[i])));
 }
 
-// Angles out of reach of the vector code are computed again, one by one; a part of the operands is
-// kept since the result may take their place.
+// Angles out of reach of the vector code are computed again, one by one. The operands are kept
+// block by block for that, since the result may overwrite them.
 template <int quarters, class T>
 void sines(const T* x, T* result, std::int64_t count) {
   constexpr std::int64_t part = 256;
@@ -30,7 +30,7 @@ void sines(const T* x, T* result, std::int64_t count) {
   }
 }
 
-// The numbers are those of Function.
+// The cases are in the order of Function.
 template <class T>
 void apply(int function, const T* x, T* result, std::int64_t count) {
   switch (function) {

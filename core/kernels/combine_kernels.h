@@ -24,7 +24,7 @@ struct Multiply {
   }
 };
 
-// A NaN is passed on, of two the first.
+// Passes a NaN on; of two NaNs the first.
 struct Min {
   template <class E, class V>
   static V apply(V a, V b) {
@@ -60,7 +60,7 @@ struct Bxor {
   }
 };
 
-// The first elements of a vector, the others 0.
+// Mask of the first elements of a vector; the others are 0.
 template <class E>
 typename E::Value load_part(const typename E::Stored* p, std::int64_t count) {
   typename E::Stored part[E::lanes] = {};
@@ -100,8 +100,8 @@ void combine(std::byte* out, const std::byte* a, const std::byte* b, std::int64_
   each_pair<E>(out, a, b, count, [](V x, V y) { return Op::template apply<E>(x, y); });
 }
 
-// A few rows a pass, so that what they come to is read and written seldom, and few enough that each
-// is still fetched ahead by the processor.
+// Rows that are added in one pass: enough that the result is seldom read and written, and few
+// enough that the processor still prefetches each row.
 inline constexpr std::int64_t rows_a_pass = 8;
 
 // A strip of elements stays in registers while the rows are added to it.
@@ -161,7 +161,7 @@ auto visit_elements(int dtype, F f) {
   }
 }
 
-// The two shapes in which an operation's kernel comes.
+// The two shapes of an operation's kernel.
 struct Combines {
   using Kernel = CombineKernel;
   template <class Op, class E>
@@ -173,8 +173,8 @@ struct Folds {
   static constexpr Kernel kernel = fold<Op, E>;
 };
 
-// What an operation comes to: of 0 and 1 a sum is their OR, a product their AND; the smaller and
-// the larger of two halves are one of them.
+// Meaning names the operation that an operation on some elements is computed as: of 0 and 1 a sum
+// is their OR and a product their AND; the smaller or larger of two halves is one of them.
 template <class Op, class E>
 struct Meaning {
   using Operation = Op;
@@ -207,7 +207,7 @@ typename Kernels::Kernel for_integers(int dtype) {
   });
 }
 
-// The numbers are those of ReduceOp.
+// The cases are in the order of ReduceOp.
 template <class Kernels>
 typename Kernels::Kernel kernel_of(int op, int dtype) {
   switch (op) {
@@ -221,7 +221,7 @@ typename Kernels::Kernel kernel_of(int op, int dtype) {
   }
 }
 
-// A vector whose elements are all the one at p.
+// Returns a vector in which all elements are the one at p.
 template <class E>
 typename E::Value all_of(const typename E::Stored* p) {
   typename E::Stored copies[E::lanes];

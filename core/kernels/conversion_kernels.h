@@ -4,8 +4,8 @@
 namespace simmesh::SIMMESH_KERNELS {
 namespace {
 
-// odd_float is x as a float: of the two neighbours of an inexact value the one whose last bit is
-// set, from which rounding to 16 bits gives what rounding x once gives.
+// odd_float rounds x to a float; of the two neighbours of an inexact value it takes the one whose
+// last bit is set. Rounding that to 16 bits gives the same as rounding x once.
 inline float odd_float(double x) {
   auto nearest = float(x);
   double back = nearest;
@@ -15,7 +15,7 @@ inline float odd_float(double x) {
   return __builtin_bit_cast(float, stays ? bits : toward_zero | 1u);
 }
 
-// An integer of 64 bits as a double in which rounding to 16 bits sees what it needs.
+// Returns an integer of 64 bits as a double with all that rounding to 16 bits needs.
 inline double odd_double_of(std::int64_t k) {
   constexpr std::int64_t exact_max = std::int64_t(1) << 52;
   std::int64_t kept = k >> 12 << 12;
@@ -23,13 +23,13 @@ inline double odd_double_of(std::int64_t k) {
   return double(fits || kept == k ? k : kept | (1 << 12));
 }
 
-// A value outside of int64 has no integer; it becomes the least one.
+// A value outside int64 becomes the least integer.
 inline std::int64_t truncated(double x) {
   constexpr double limit = 9223372036854775808.0;
   return x >= -limit && x < limit ? std::int64_t(x) : INT64_MIN;
 }
 
-// One element, of dtypes that lie in memory as they are computed with.
+// Converts one element between dtypes that are computed with as they are stored.
 template <class From, class To>
 struct Conversion {
   template <class T, class S>
@@ -52,7 +52,7 @@ void convert_plain(const typename From::Stored* in, typename To::Stored* out, st
     out[i] = Conversion<From, To>::template of<typename To::Stored>(in[i]);
 }
 
-// Between dtypes that are computed with as floats.
+// Converts between dtypes that are computed with as floats.
 template <class From, class To>
 void convert_floats(const typename From::Stored* in, typename To::Stored* out, std::int64_t count) {
   constexpr std::int64_t lanes = Float32::lanes;
@@ -62,7 +62,7 @@ void convert_floats(const typename From::Stored* in, typename To::Stored* out, s
     store_part<To>(out + i, To::rounded(load_part<From>(in + i, count - i)), count - i);
 }
 
-// Elements that come to 16 bits by way of floats.
+// Converts elements to 16 bits through floats.
 template <class From>
 void convert_odd(const typename From::Stored* in, float* out, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i)
@@ -99,7 +99,7 @@ void convert(const typename From::Stored* in, typename To::Stored* out, std::int
   }
 }
 
-// A half that isn't rounded again keeps all bits of a NaN. Not for dtypes that are the same.
+// A half that isn't rounded again keeps all bits of a NaN. The dtypes must differ.
 inline void convert_any(int from, int to, const std::byte* in, std::byte* out, std::int64_t count) {
   visit_elements(from, [=]<class Given>(Given) {
     using From = typename Meaning<Min, Given>::Elements;

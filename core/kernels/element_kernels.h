@@ -54,7 +54,7 @@ U rounded_to_bfloat16(F x) {
   return x != x ? (bits & 0x80000000u) | 0x7FC00000u : rounded;
 }
 
-// The processor's own conversions give the same but for the bits of NaN.
+// The processor's own conversions give the same, except for the bits of a NaN.
 #if SIMMESH_VECTOR_BYTES == 64
 inline Floats floats_of_halves(Shorts x) { return _mm512_cvtph_ps(__m256i(x)); }
 inline Shorts halves_of_floats(Floats x) {
@@ -79,7 +79,7 @@ struct PlainElements {
   static Value rounded(Value x) { return x; }
 };
 
-// Integers wrap: those that are added and multiplied are unsigned.
+// Integers wrap, so they are added and multiplied as unsigned ones.
 template <class T, class U, int bytes>
 struct IntegerElements : PlainElements<T, bytes> {
   typedef U Unsigned __attribute__((vector_size(bytes)));
@@ -105,7 +105,7 @@ struct BFloat16s : SixteenBitElements {
   static Value rounded(Value x) { return Value(rounded_to_bfloat16<UnsignedBits>(x)); }
 };
 
-// Halves, also a NaN whose bits are to stay.
+// Halves, including NaNs whose bits must stay.
 struct WholeFloat16s : SixteenBitElements {
   static Value load(const Stored* p) {
     auto as_float = [](FloatBits x) { return __builtin_convertvector(x, Floats); };
@@ -115,7 +115,7 @@ struct WholeFloat16s : SixteenBitElements {
   static Value rounded(Value x) { return Value(rounded_to_half<FloatBits>(x)); }
 };
 
-// Halves to compute with: each operation makes a quiet NaN of another.
+// Halves to compute with: each operation turns a signalling NaN into a quiet one.
 #if SIMMESH_VECTOR_BYTES > 16
 struct Float16s : SixteenBitElements {
   static Value load(const Stored* p) { return floats_of_halves(load_stored(p)); }
@@ -145,7 +145,7 @@ inline constexpr bool is_same = false;
 template <class A>
 inline constexpr bool is_same<A, A> = true;
 
-// A float or a double has no Unsigned to wrap in.
+// A float or a double has no Unsigned type, since it doesn't wrap.
 template <class E>
 concept Floating = !requires {
   typename E::Unsigned;

@@ -9,8 +9,8 @@ inline Ints bits_where(Ints condition, Ints a, Ints b) {
 }
 inline Doubles magnitude_of(Doubles x) { return Doubles(Ints(x) & ~(std::uint64_t(1) << 63)); }
 
-// Of the two doubles around x + rest, |rest| within the last bit of x, the one whose last bit is
-// set; x where rest is 0.
+// Returns the one of the two doubles around x + rest whose last bit is set, or x where rest is 0;
+// |rest| is within the last bit of x.
 inline Doubles odd_of(Doubles x, Doubles rest) {
   auto bits = Ints(x);
   auto moves = Ints(rest != 0) & ((bits & 1) - 1);
@@ -39,7 +39,7 @@ Triples triples_of(const ExactFold<T>& fold, std::int64_t i) {
   return sums;
 }
 
-// The value of sums over the divisor that only needs to be narrowed, and whether it is right.
+// The quotient of sums and the divisor, which only needs to be narrowed, and whether it is correct.
 struct FoldedLanes {
   Doubles value;
   Ints settled;
@@ -62,7 +62,7 @@ FoldedLanes folded_lanes(const ExactFold<T>& fold, const Triples& sums) {
   return {sum, settled};
 }
 
-// Narrowing to odd keeps what a further rounding must see; subnormal floats couldn't.
+// Narrows to odd, which keeps what a further rounding needs; subnormal floats couldn't keep it.
 inline FoldedLanes odd_floats(FoldedLanes lanes) {
   constexpr std::uint64_t dropped = (std::uint64_t(1) << 29) - 1;
   auto bits = Ints(lanes.value);
@@ -71,7 +71,7 @@ inline FoldedLanes odd_floats(FoldedLanes lanes) {
   return {Doubles((bits & ~dropped) | odd), lanes.settled & is_normal};
 }
 
-// One vector of the result from i on, by sums that know what they miss.
+// Computes one vector of the result, from i on, by sums that know their error.
 template <bool scaled>
 void fold_slowly(const ExactFold<float>& fold, std::int64_t i, float* out, Ints& settled) {
   FoldedLanes lanes = folded_lanes(fold, triples_of<scaled>(fold, i));
@@ -86,7 +86,7 @@ void fold_slowly(const ExactFold<double>& fold, std::int64_t i, double* out, Int
   settled = lanes.settled;
 }
 
-// x where it is settled, else other bits.
+// Returns x where it is settled, and other bits elsewhere.
 inline HalfFloats odd_or_other(HalfFloats x, Ints settled) {
   return HalfFloats(HalfInts(x) ^ ~__builtin_convertvector(settled, HalfInts));
 }
@@ -102,8 +102,8 @@ struct FoldBounds {
 typedef std::uint32_t FoldBits __attribute__((vector_size(vector_bytes)));
 typedef std::int32_t FoldInts __attribute__((vector_size(vector_bytes)));
 
-// A chain in double: exact where the exponents lie close together, else bounded by the largest
-// magnitude. Returns the lanes for which that leaves more than one float.
+// Adds a chain in double: exact where the exponents are close together, else bounded by the largest
+// magnitude. Returns the lanes for which more than one float is possible.
 template <bool scaled>
 unsigned fold_quickly(const ExactFold<float>& fold, const FoldBounds& bounds, std::int64_t i,
                       float* out) {
@@ -112,7 +112,7 @@ unsigned fold_quickly(const ExactFold<float>& fold, const FoldBounds& bounds, st
   Doubles factor = splat(fold.factor);
   for (std::int64_t r = 0; r < fold.row_count; ++r) {
     const float* x = fold.rows[r] + i;
-    // Less one, zero is the largest.
+    // Zero less one wraps to the largest.
     FoldBits bits = FoldBits(load(x)) & 0x7FFFFFFF, less = bits - 1;
     largest = bits > largest ? bits : largest;
     smallest = less < smallest ? less : smallest;
@@ -153,7 +153,7 @@ std::int64_t fold_rows(const ExactFold<T>& fold, const FoldBounds& bounds) {
   constexpr std::int64_t width = sizeof(T) == sizeof(float) ? wide_width : wide_lanes;
   std::int64_t open = 0;
   for (std::int64_t i = 0; i < fold.count; i += width) {
-    // The rows are read as whole vectors; the last ones overlap those before them.
+    // Rows are read as whole vectors; the last vectors overlap those before them.
     std::int64_t at = i + width <= fold.count ? i : fold.count - width;
     T values[width];
     bool is_open = true;
@@ -171,14 +171,15 @@ std::int64_t fold_rows(const ExactFold<T>& fold, const FoldBounds& bounds) {
   return open;
 }
 
-// The bits that a double takes up from the lowest to the highest that is set.
+// Returns how many bits a double takes up, from the lowest to the highest that is set.
 inline int bits_of_factor(double x) {
   auto mantissa = __builtin_bit_cast(std::uint64_t, x) << 12;
   return mantissa == 0 ? 1 : 53 - __builtin_ctzll(mantissa >> 12);
 }
 
-// The bound of a chain of n terms is that of wide_chains.cpp, of which each magnitude is at most
-// the largest. A double holds sums of n floats whose exponents differ by so much less than 53 bits.
+// The bound of a chain of n terms is the one of wide_chains.cpp, where each magnitude is at most
+// the largest. A double holds sums of n floats exactly whose exponents differ by so much less than
+// 53 bits.
 template <class T>
 std::int64_t exact_fold(const ExactFold<T>& fold) {
   constexpr std::int64_t rows_max = 1 << 16;

@@ -11,8 +11,8 @@ inline double absolute(double x) { return of_bits(bits_of(x) & 0x7FFFFFFFFFFFFFF
 inline double with_sign_of(double magnitude, double x) {
   return of_bits(bits_of(magnitude) | (bits_of(x) & 0x8000000000000000u));
 }
-// chosen is condition ? a : b in bits, of which compilers make no branch: their loops become vector
-// code.
+// chosen returns condition ? a : b in bits. Compilers make no branch of it, so their loops become
+// vector code.
 inline double chosen(bool condition, double a, double b) {
   std::uint64_t mask = 0 - std::uint64_t(condition);
   return of_bits((bits_of(a) & mask) | (bits_of(b) & ~mask));
@@ -48,7 +48,7 @@ inline double exp_tail(double r) {
   return sum * (r * r);
 }
 
-// value * 2^k in two steps, since 2^k may be no normal number.
+// Returns value * 2^k in two steps, since 2^k may be no normal number.
 inline double scaled(double value, double k) {
   double half_shifted = k * 0.5 + integer_shift;
   double other_shifted = (k - (half_shifted - integer_shift)) + integer_shift;
@@ -73,7 +73,7 @@ inline double expm1_of(double x) {
   double half_shifted = r.k * 0.5 + integer_shift;
   double other_shifted = (r.k - (half_shifted - integer_shift)) + integer_shift;
   double half = power_of_two(half_shifted), other = power_of_two(other_shifted);
-  // 2^k (1 + rest + tail) - 1, the large parts added first and what that rounds off kept.
+  // 2^k (1 + rest + tail) - 1: the large parts are added first, and what that rounds off is kept.
   double scale = half * other, scale_limited = r.k > 1022 ? 0x1p1022 : scale;
   double lead = scale_limited - 1;
   double back = (scale_limited - lead) - 1;
@@ -98,7 +98,7 @@ inline double atanh_tail(double s2) {
   return sum * s2;
 }
 
-// log(1 + f) = f - f^2/2 + s (f^2/2 + tail): exact in f, and f_low is what f lacks.
+// log(1 + f) = f - f^2/2 + s (f^2/2 + tail): f is exact, and f_low is the part that it lacks.
 inline Logarithm log_of_one_plus(double f, double f_low, double e) {
   double s = f / (2 + f), half = 0.5 * f * f;
   double tail = s * (half + atanh_tail(s * s)) + f_low / (1 + f);
@@ -225,12 +225,13 @@ inline Angle reduced_angle(double x) {
   return {bits_of(shifted), rest, ((high - rest) - c) + lost};
 }
 
-// Payne and Hanek: the bits of 2/pi that matter for x, times its mantissa.
+// Payne and Hanek: multiplies the bits of 2/pi that matter for x by its mantissa.
 inline Angle reduced_large_angle(double x) {
   std::uint64_t bits = bits_of(absolute(x));
   std::uint64_t mantissa = (bits & 0x000FFFFFFFFFFFFFu) | 0x0010000000000000u;
   int exponent = int(bits >> 52) - 1075;  // x = mantissa * 2^exponent
-  // Bits of 2/pi from 2^(1 - exponent) downwards times mantissa: those above give whole turns.
+  // Bits of 2/pi from 2^(1 - exponent) downwards, times the mantissa; the bits above give whole
+  // turns.
   int first = exponent > 2 ? exponent - 2 : 0;
   std::uint64_t part[4];
   for (int i = 0; i < 4; ++i) {
@@ -312,7 +313,7 @@ double large_sine(double x) {
   return sin_or_cos(reduced_large_angle(x), quarters);
 }
 
-// The choice is made between bits: which NaN arithmetic gives is the compiler's choice.
+// Chooses between bits: which NaN an arithmetic operation gives is the compiler's choice.
 inline double unless_negative(double x, double value) {
   constexpr std::uint64_t positive_nan = 0x7FF8000000000000;
   return __builtin_bit_cast(double,

@@ -21,7 +21,7 @@ enum class InstructionSet : std::uint8_t {
 std::string_view to_string(InstructionSet set);
 
 // available_instruction_sets returns the variants that this processor can run, slowest first;
-// portable always is among them.
+// portable is always the first one.
 gsl::span<const InstructionSet> available_instruction_sets();
 
 // best_instruction_set returns the last of available_instruction_sets.

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a vector of one instruction set can do. Each of kernels_*.cpp includes this and the headers
-// that say "like lanes.h" once, with SIMMESH_KERNELS (a namespace) and SIMMESH_VECTOR_BYTES set.
+// A vector of one instruction set, and its operations. Each of kernels_*.cpp includes this and the
+// headers that say "like lanes.h" once, with SIMMESH_KERNELS (a namespace) and SIMMESH_VECTOR_BYTES
+// set.
 #include <cstdint>
 #if SIMMESH_VECTOR_BYTES > 16
 #include <immintrin.h>

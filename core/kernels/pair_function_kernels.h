@@ -109,7 +109,7 @@ double powers(const double (&terms)[count], double x) {
   return sum;
 }
 
-// What the root of x + x_low has beyond the rounded root of x; 0 for 0.
+// Returns the root of x + x_low less the rounded root of x; 0 for 0.
 inline double root_rest(double root, double x, double x_low) {
   Pair square = product_of(root, root);
   double rest = (((x - square.high) - square.low) + x_low) / (2 * root);

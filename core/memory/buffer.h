@@ -19,7 +19,7 @@ using BufferPtr = boost::intrusive_ptr<Buffer>;
 // and bytes are one allocation.
 class Buffer {
  public:
-  // make returns a buffer of uninitialised bytes, counted by memory where that is not null.
+  // make returns a buffer of uninitialised bytes, which `memory` counts unless it is null.
   static BufferPtr make(std::size_t bytes, PhysicalMemory* memory);
 
   Buffer(const Buffer&) = delete;
@@ -30,7 +30,8 @@ class Buffer {
   const std::byte* data() const { return reinterpret_cast<const std::byte*>(this) + header_bytes; }
   bool is_shared() const { return owners_.load(std::memory_order_acquire) > 1; }
 
-  // companion is what a layer above keeps of the elements. Only the owner that may write sets it.
+  // companion is what a layer above keeps about the elements. Only the owner that may write sets
+  // it.
   const CompanionPtr& companion() const { return companion_; }
   void set_companion(CompanionPtr companion) { companion_ = std::move(companion); }
 

@@ -9,7 +9,7 @@ namespace simmesh {
 
 namespace {
 
-// The constants of PyTorch's c10/cuda/CUDACachingAllocator.
+// Constants of PyTorch's c10/cuda/CUDACachingAllocator.
 constexpr std::int64_t mebibyte = 1 << 20;
 constexpr std::int64_t block_bytes_min = 512;
 constexpr std::int64_t small_bytes_max = mebibyte;
@@ -61,7 +61,7 @@ DeviceAddress CachingAllocator::allocate(std::int64_t bytes) {
   return block->first;
 }
 
-// The smallest block that is large enough, and of those the one at the lowest address.
+// Finds the smallest block that is large enough; of equal ones the one at the lowest address.
 CachingAllocator::Blocks::iterator CachingAllocator::find_free(std::int64_t bytes, bool is_small) {
   auto found = free_.lower_bound({is_small, pool_, stream_, bytes, 0});
   if (found == free_.end()) return blocks_.end();
@@ -119,10 +119,10 @@ void CachingAllocator::free(DeviceAddress address) {
   SIMMESH_CHECK(block != blocks_.end() && !block->second.is_free, "no block at {:#x}", address);
   add_bytes(figures_.allocated, -block->second.bytes);
   if (block->second.users.empty()) return give_back(block);
-  std::vector<Partial> partial;
-  for (StreamIndex user : block->second.users) partial.push_back({user, count_of(launched_, user)});
+  std::vector<PendingUse> pending;
+  for (StreamIndex user : block->second.users) pending.push_back({user, count_of(launched_, user)});
   block->second.users.clear();
-  waiting_.emplace_back(address, std::move(partial));
+  waiting_.emplace_back(address, std::move(pending));
 }
 
 void CachingAllocator::record_stream(DeviceAddress address, StreamIndex stream) {
@@ -171,13 +171,13 @@ void CachingAllocator::completed(StreamIndex stream, std::uint64_t operations) {
 
 void CachingAllocator::return_completed(bool all) {
   if (waiting_.empty()) return;
-  auto is_through = [&](const Partial& use) {
+  auto is_through = [&](const PendingUse& use) {
     return all || count_of(completed_, use.stream) >= use.operations;
   };
   std::vector<DeviceAddress> through;
   auto still_waits = [&](auto& entry) {
-    auto& [address, partial] = entry;
-    if (!std::all_of(partial.begin(), partial.end(), is_through)) return true;
+    auto& [address, pending] = entry;
+    if (!std::all_of(pending.begin(), pending.end(), is_through)) return true;
     through.push_back(address);
     return false;
   };

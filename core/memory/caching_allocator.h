@@ -15,13 +15,13 @@ using DeviceAddress = std::uint64_t;
 // StreamIndex numbers the streams of one device; 0 is the default stream, which computes.
 using StreamIndex = std::uint32_t;
 
-// MemoryPoolIndex numbers the pools of one device that are kept apart from one another; 0 is the
-// one that everything comes from unless it says otherwise.
+// MemoryPoolIndex numbers the pools of one device, which are kept apart from one another; 0 is the
+// default pool.
 using MemoryPoolIndex = std::uint32_t;
 
-// AllocatorFigures are the bytes of a caching allocator, now and at their highest. A block is
-// active while it is allocated or waits for another stream to be through with it; reserved is what
-// was taken from the device, in `segments` pieces.
+// AllocatorFigures are the bytes of a caching allocator, now and at their peak. A block is active
+// while it is allocated, or while another stream still uses it; reserved bytes were taken from the
+// device, in `segments` pieces.
 struct AllocatorFigures {
   struct Bytes {
     std::int64_t current = 0;
@@ -33,10 +33,10 @@ struct AllocatorFigures {
   Bytes active;
   Bytes reserved;
   std::int64_t segments = 0;
-  // How often cached segments were given back to the device because it was full.
+  // Number of times that cached segments were given back to the device because it was full.
   std::int64_t cache_flushes = 0;
 
-  // fragmentation is what is reserved at the peaks and holds nothing.
+  // fragmentation is the peak of the reserved bytes less the peak of the active ones.
   std::int64_t fragmentation_bytes() const { return reserved.peak - active.peak; }
 
   bool operator==(const AllocatorFigures&) const = default;
@@ -49,8 +49,8 @@ struct AllocatorFigures {
 // memory pool (torch.cuda.MemPool) has segments of its own in the same way.
 //
 // A block that other streams use too, by record_stream, is given back only when the host knows that
-// these are through with it. The host runs ahead as far as it can: it knows what it has
-// synchronised with, and nothing more.
+// these have finished with it. The host runs ahead as far as it can: it knows only what it has
+// synchronised with.
 //
 //   CachingAllocator allocator({.capacity_bytes = 80 << 30});
 //   DeviceAddress block = allocator.allocate(4096);
@@ -64,37 +64,37 @@ class CachingAllocator {
   explicit CachingAllocator(Options options) : options_(options) {}
 
   // allocate returns a block of the current stream; 0 for no bytes. Where the device is full it
-  // first waits for other streams and gives back what is cached; then it raises a RuntimeError that
-  // says the figures.
+  // first waits for other streams and gives cached segments back; if that isn't enough, it raises a
+  // RuntimeError with the figures.
   DeviceAddress allocate(std::int64_t bytes);
-  // free gives back what allocate returned.
+  // free takes back a block that allocate returned.
   void free(DeviceAddress address);
 
-  // record_stream keeps a block, once it is freed, until the stream is through with what is
-  // launched on it before the free.
+  // record_stream keeps a block, once it is freed, until the stream has finished everything that
+  // was launched on it before the free.
   void record_stream(DeviceAddress address, StreamIndex stream);
 
-  // The stream whose pools allocate takes from.
+  // The stream from whose pools allocate takes blocks.
   void set_stream(StreamIndex stream) { stream_ = stream; }
   StreamIndex stream() const { return stream_; }
 
-  // make_pool returns a new memory pool; set_pool lets allocate take from it.
+  // make_pool returns a new memory pool; set_pool makes allocate take from it.
   MemoryPoolIndex make_pool() { return ++last_pool_; }
   void set_pool(MemoryPoolIndex pool) { pool_ = pool; }
   MemoryPoolIndex pool() const { return pool_; }
 
-  // launched says how many operations a stream has been given; completed, how many of them the host
-  // knows to be complete.
+  // launched notes how many operations a stream has been given; completed, how many of them the
+  // host knows to be complete.
   void launched(StreamIndex stream, std::uint64_t operations);
   void completed(StreamIndex stream, std::uint64_t operations);
 
-  // flush gives all segments that hold nothing back to the device, as torch.cuda.empty_cache does.
+  // flush gives all empty segments back to the device, as torch.cuda.empty_cache does.
   void flush();
 
   const AllocatorFigures& figures() const { return figures_; }
 
  private:
-  struct Partial {
+  struct PendingUse {
     StreamIndex stream;
     std::uint64_t operations;
   };
@@ -109,7 +109,7 @@ class CachingAllocator {
     std::vector<StreamIndex> users;  // other streams, from record_stream
   };
   using Blocks = std::map<DeviceAddress, Block>;
-  // Free blocks by pool of small or large ones, memory pool, stream, size and address.
+  // Free blocks, ordered by size class (small or large), memory pool, stream, size and address.
   using FreeKey = std::tuple<bool, MemoryPoolIndex, StreamIndex, std::int64_t, DeviceAddress>;
 
   static FreeKey key_of(const Blocks::value_type& entry);
@@ -126,7 +126,7 @@ class CachingAllocator {
   Options options_;
   Blocks blocks_;
   std::set<FreeKey> free_;
-  std::vector<std::pair<DeviceAddress, std::vector<Partial>>> waiting_;
+  std::vector<std::pair<DeviceAddress, std::vector<PendingUse>>> waiting_;
   std::vector<std::uint64_t> launched_, completed_;  // by stream
   AllocatorFigures figures_;
   DeviceAddress next_segment_ = DeviceAddress(1) << 32;

@@ -17,8 +17,8 @@ struct ByteRange {
   std::size_t count = 0;
 };
 
-// ElementPlaces are the elements of a strided array in a buffer: the first at byte `begin`, strides
-// in elements.
+// ElementPlaces are the places of a strided array's elements in a buffer: the first at byte
+// `begin`, strides in elements.
 struct ElementPlaces {
   std::size_t begin = 0;
   gsl::span<const std::int64_t> shape;
@@ -26,22 +26,23 @@ struct ElementPlaces {
   std::size_t element_bytes = 1;
 };
 
-// Companion is what a layer above keeps of the elements of a buffer beside its bytes:
-// core/arithmetic has the one implementation, sums that aren't rounded yet. It goes where the
-// elements are copied or shared, belongs to no rank's memory, and ends for elements that anything
-// else writes. It is immutable; null stands for nothing.
+// Companion is what a layer above keeps about the elements of a buffer, beside its bytes.
+// core/arithmetic has the one implementation: unrounded sums. It follows the elements where they
+// are copied or shared, belongs to no rank's memory, and is dropped for elements that anything else
+// writes. It is immutable; null stands for nothing.
 class Companion : public boost::intrusive_ref_counter<Companion> {
  public:
   virtual ~Companion() = default;
 
-  // slice returns what is kept of a range of bytes, as of a buffer that begins there.
+  // slice returns the companion of a range of bytes, as for a buffer that begins there.
   virtual CompanionPtr slice(const ByteRange& range) const = 0;
 
-  // without returns the rest once a range of bytes was written.
+  // without returns what is left after a range of bytes was written.
   virtual CompanionPtr without(const ByteRange& range) const = 0;
 
-  // with_copy returns what is kept of a buffer, of which `before` was kept, once elements of this
-  // one's were copied into it, source by source into target.
+  // with_copy returns the companion of a target buffer after elements of this one's buffer were
+  // copied into it, from the places `source` to the places `target`; `before` is the target's
+  // companion before the copy.
   virtual CompanionPtr with_copy(const CompanionPtr& before, const ElementPlaces& source,
                                  const ElementPlaces& target) const = 0;
 };

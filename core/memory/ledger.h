@@ -33,9 +33,10 @@ using StorageId = std::uint64_t;
 //
 //   Ledger::Category scope(MemoryCategory::gradient);   // of storages made below
 //
-// What lies elsewhere than in the rank's device isn't charged: see Uncharged.
+// Memory outside the rank's device isn't charged: see Uncharged.
 class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_counter> {
  public:
+  // Bytes are what is charged now, and the most that was.
   struct Bytes {
     std::int64_t current = 0;
     std::int64_t peak = 0;
@@ -44,13 +45,13 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
   Ledger(std::uint32_t owner, boost::intrusive_ptr<PhysicalMemory> memory);
 
   // charge records a new storage and returns its id, which is never given again. Raises a
-  // RuntimeError where the fault plan lets this allocation fail; nothing is charged then.
+  // RuntimeError, and charges nothing, where the fault plan makes this allocation fail.
   StorageId charge(std::int64_t bytes);
   void release(std::int64_t bytes, MemoryCategory category);
 
-  // model_allocator gives the rank's storages addresses of a simulated device from here on; place
-  // returns that of a new storage, 0 without a model. Raises a RuntimeError where the device is
-  // full. unplace gives it back.
+  // model_allocator gives the rank's storages addresses in a simulated device from here on; place
+  // returns the address of a new storage, 0 without a model. Raises a RuntimeError where the device
+  // is full. unplace frees the address.
   void model_allocator(CachingAllocator::Options options);
   CachingAllocator* allocator() const { return allocator_.get(); }
   DeviceAddress place(std::int64_t bytes) { return allocator_ ? allocator_->allocate(bytes) : 0; }
@@ -69,7 +70,7 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
   MemoryCategory category() const { return category_; }
   PhysicalMemory& memory() const { return *memory_; }
 
-  // fail_allocation lets the k-th allocation from the start of the run fail, counted from 1; 0 for
+  // fail_allocation makes the k-th allocation from the start of the run fail, counted from 1; 0 for
   // none.
   void fail_allocation(std::uint64_t k) { failing_allocation_ = k; }
 
@@ -77,6 +78,8 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
   static Ledger* active() { return active_; }
   static void set_active(Ledger* ledger) { active_ = ledger; }
 
+  // Category gives the storages that the rank makes while it lives this category. Outside any World
+  // it does nothing.
   class Category {
    public:
     explicit Category(MemoryCategory category);
@@ -89,10 +92,10 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
     MemoryCategory before_ = MemoryCategory::other;
   };
 
-  // Uncharged lets storages that are made in its scope go uncharged, for they don't lie in the
-  // rank's device: the host's memory, and what a kernel or a transport of ours takes for itself,
-  // which says nothing of what a device would take. The run counts their bytes as physical ones,
-  // and those that outlive it as left alive. Where it doesn't apply it does nothing.
+  // Uncharged leaves storages that are made in its scope uncharged, because they aren't in the
+  // rank's device: memory of the host, and what a kernel or a transport of ours takes for itself,
+  // which a real device wouldn't take. The run counts their bytes as physical ones, and reports
+  // those that outlive it as left alive. Where it doesn't apply it does nothing.
   class Uncharged {
    public:
     explicit Uncharged(bool applies = true) : ledger_(applies ? active() : nullptr) {

@@ -6,8 +6,9 @@
 
 namespace simmesh {
 
-// is_single_threaded says that the process has one thread, as std::shared_ptr asks it: then counts
-// that threads would share need no atomic additions, which cost more than most of what they count.
+// is_single_threaded is true while the process has one thread, by the test that std::shared_ptr
+// uses: then counts that threads would share need no atomic additions, which cost more than most of
+// what they count.
 inline bool is_single_threaded() noexcept { return __libc_single_threaded != 0; }
 
 // add_shared adds to a count that threads may share, and returns the sum.
@@ -19,8 +20,9 @@ T add_shared(std::atomic<T>& count, T amount) noexcept {
   return sum;
 }
 
-// OwnerCount counts the owners of what threads may share, for boost::intrusive_ref_counter. Who is
-// the only owner gives up without an atomic subtraction, for nobody else can become one.
+// OwnerCount counts the owners of an object that threads may share, for
+// boost::intrusive_ref_counter. The only owner gives up without an atomic subtraction, since nobody
+// else can become an owner.
 struct OwnerCount {
   using type = std::atomic<std::uint32_t>;
 

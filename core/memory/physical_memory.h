@@ -30,13 +30,13 @@ class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory, Owner
   std::int64_t current_bytes() const { return current_.load(std::memory_order_relaxed); }
   std::int64_t peak_bytes() const { return peak_.load(std::memory_order_relaxed); }
   std::int64_t live_buffers() const { return live_buffers_.load(std::memory_order_relaxed); }
-  // live_uncharged is the number of storages that are no rank's charge but belong to the World; it
-  // may be asked and changed on any thread.
+  // live_uncharged is the number of storages that belong to the World and are charged to no rank;
+  // any thread may read and change it.
   std::int64_t live_uncharged() const { return live_uncharged_.load(std::memory_order_relaxed); }
   void count_uncharged(std::int64_t more) { add_shared(live_uncharged_, more); }
   bool poisons() const { return options_.poison; }
 
-  // restart_peak forgets earlier peaks, at the start of a run.
+  // restart_peak forgets earlier peaks; a run starts with it.
   void restart_peak() { peak_.store(current_bytes(), std::memory_order_relaxed); }
 
   // allocate returns at least `bytes` bytes aligned to 16 (4096 for large blocks), uninitialised.

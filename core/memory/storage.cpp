@@ -12,7 +12,7 @@ namespace simmesh {
 
 namespace {
 
-// Ids of storages made outside any World carry a rank that no World has.
+// Ids of storages made outside any World have a rank number that no World has.
 StorageId next_outside_id() {
   static std::atomic<StorageId> next{StorageId(0xFFFFFF) << 40};
   return next.fetch_add(1, std::memory_order_relaxed);
@@ -41,7 +41,8 @@ PhysicalMemory* Storage::memory() const {
   return ledger_ ? &ledger_->memory() : uncharged_in_.get();
 }
 
-// The identity is that of the first charge. Nothing is charged where there is no room.
+// Charges the ledger; nothing where the device is full. A storage that is charged again keeps its
+// first id.
 void Storage::charge() {
   address_ = ledger_->place(std::int64_t(bytes_));
   try {

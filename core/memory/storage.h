@@ -15,19 +15,18 @@ class Storage;
 using StoragePtr = boost::intrusive_ptr<Storage>;
 
 // Storage is what the tensors of one rank view: a range of a buffer, with an identity that is never
-// reused and a charge in the rank's ledger. Several storages, of different ranks, may share one
-// buffer; the first write through a storage that shares gets it bytes of its own, and all its views
-// see them.
+// reused and a charge in the rank's ledger. Storages of different ranks may share one buffer; the
+// first write through such a storage gives it bytes of its own, and all its views see them.
 //
 // Two kinds have no bytes: those of the meta device, and all that ranks of a World of shapes only
 // make. The latter are charged, freed and restored like any other.
 class Storage : public boost::intrusive_ref_counter<Storage, OwnerCount> {
  public:
   // make allocates uninitialised bytes, charged to the active ledger. Raises std::bad_alloc, or a
-  // RuntimeError where the fault plan fails the allocation.
+  // RuntimeError where the fault plan makes the allocation fail.
   static StoragePtr make(std::size_t bytes);
 
-  // share makes a storage over `bytes` bytes of an existing buffer from `offset` on; charged like
+  // share makes a storage over `bytes` bytes of an existing buffer, from `offset` on, charged like
   // any other. In a World of shapes only the buffer isn't used and may be null.
   static StoragePtr share(BufferPtr buffer, std::size_t offset, std::size_t bytes);
 
@@ -41,37 +40,38 @@ class Storage : public boost::intrusive_ref_counter<Storage, OwnerCount> {
 
   StorageId id() const { return id_; }
   std::size_t bytes() const { return bytes_; }
-  // address is where the storage lies in the simulated device, 0 where none is modelled or it
-  // doesn't lie in it.
+  // address is the storage's address in the simulated device; 0 where none is modelled, and for
+  // memory outside the device.
   DeviceAddress address() const { return address_; }
   bool is_meta() const { return contents_ == Contents::meta; }
-  // has_elements says that there are bytes, or will be again once a freed storage is restored.
+  // has_elements is true where there are bytes, or will be again once a freed storage is restored.
   bool has_elements() const { return contents_ == Contents::elements; }
   // buffer, data and mutable_data raise a RuntimeError for a storage without bytes.
   const BufferPtr& buffer() const { return buffer_ ? buffer_ : refuse(); }
   std::size_t buffer_offset() const { return offset_; }
   const std::byte* data() const { return buffer()->data() + offset_; }
 
-  // mutable_data returns bytes that nobody else sees: copies first where the buffer has other
-  // owners. What a companion keeps of the range that is to be written, by default all, ends.
+  // mutable_data returns bytes that nobody else sees: it copies first where the buffer has other
+  // owners. The companion is dropped for the range that will be written, by default the whole
+  // storage.
   std::byte* mutable_data() { return mutable_data({0, bytes_}); }
   std::byte* mutable_data(const ByteRange& written);
 
-  // adopt makes the storage share the given range, of the same length, instead of its own bytes, or
-  // where it had none; identity and charge stay. A freed storage is restored by it, which is all
-  // that it does in a World of shapes only.
+  // adopt makes the storage share the given range, of the same length, in place of its own bytes or
+  // of none; identity and charge stay. It restores a freed storage; in a World of shapes only it
+  // does nothing else.
   void adopt(BufferPtr buffer, std::size_t offset);
 
-  // free gives the bytes back, to the ledger too, while identity and views stay; restore gets
-  // uninitialised ones of the same number. Both do nothing where there is nothing to do, as on the
-  // meta device, and neither counts as a change.
+  // free gives the bytes back, to the ledger too, while identity and views stay; restore gets as
+  // many uninitialised ones. Both do nothing where there is nothing to do, as on the meta device,
+  // and neither counts as a change.
   void free();
   void restore();
   bool is_freed() const { return is_freed_; }
 
-  // changes counts what was done to the elements of the storage in place: what the tape saved is
-  // stale after one. mutable_data and adopt count. Who writes elements that nobody can have seen
-  // before, or several times for one operation, sets the number.
+  // changes counts the changes of the storage's elements in place: a change makes stale what the
+  // tape saved. mutable_data and adopt count. Code that writes elements which nobody can have seen,
+  // or writes several times for one operation, sets the number itself.
   std::uint32_t changes() const { return changes_; }
   void count_change() { ++changes_; }
   void set_changes(std::uint32_t changes) { changes_ = changes; }
@@ -90,8 +90,8 @@ class Storage : public boost::intrusive_ref_counter<Storage, OwnerCount> {
   BufferPtr buffer_;
   std::size_t offset_;
   std::size_t bytes_;
-  // A rank's storage has one of these: the ledger that is charged; else, as its last owner may be
-  // another rank, the memory of the World.
+  // A rank's storage has one of these: the ledger that is charged, or the memory of the World,
+  // since its last owner may be another rank.
   boost::intrusive_ptr<Ledger> ledger_;
   boost::intrusive_ptr<PhysicalMemory> uncharged_in_;
   StorageId id_ = 0;

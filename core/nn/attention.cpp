@@ -4,7 +4,6 @@
 #include "core/nn/linear.h"
 #include "core/ops/indexing/rearranging.h"
 #include "core/ops/neural/attention.h"
-#include "core/ops/neural/flash_attention.h"
 #include "core/ops/neural/rotary.h"
 #include "core/ops/shapes/views.h"
 
@@ -33,7 +32,7 @@ Attention::Attention(const Options& options)
   register_child("wo", linear(options.width, options.width));
 }
 
-// As many heads as the layer has columns for: a rank of tensor parallelism has only some.
+// Takes as many heads as the layer has columns for: a rank of tensor parallelism has only some.
 Tensor Attention::headed(const char* name, const Tensor& x) const {
   Tensor y = child(name)(x);
   Shape shape = {y.size(0), y.size(1), y.size(2) / head_size_, head_size_};

@@ -15,9 +15,10 @@ namespace simmesh::nn {
 // With fewer kv_heads than heads, wk and wv are that much narrower, and neighbouring heads share
 // keys and values. rotary_theta turns queries and keys by their position
 // (core/ops/neural/rotary.h). flash computes in one op, which keeps no scores for backward
-// (core/ops/neural/flash_attention.h).
+// (core/ops/neural/attention.h).
 class Attention final : public Module {
  public:
+  // Options are the sizes, and which of the variants above it is.
   struct Options {
     std::int64_t width;
     std::int64_t heads;
@@ -33,8 +34,8 @@ class Attention final : public Module {
   explicit Attention(const Options& options);
   Tensors forward(const Tensors& inputs) override;
 
-  // Mix takes queries [B, H, T, E] and keys and values [B, K, T, E], not turned yet, to what goes
-  // into wo: [B, H, T, E].
+  // Mix computes the input of wo, [B, H, T, E], from queries [B, H, T, E] and keys and values [B,
+  // K, T, E], which aren't rotated yet.
   using Mix = std::function<Tensor(const Attention& self, const Tensor& q, const Tensor& k,
                                    const Tensor& v)>;
   // set_mix replaces the step between the linear layers, for instance where x is a part of a

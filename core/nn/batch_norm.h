@@ -5,11 +5,13 @@
 
 namespace simmesh::nn {
 
-// BatchNorm normalises each of so many features over the batch, and keeps running statistics, which
-// it normalises with outside training: see batch_norm. Parameters are weight and bias where affine;
-// buffers running_mean, running_var and num_batches_tracked.
+// BatchNorm normalises each feature over the batch, and keeps running statistics, which it uses
+// outside training: see batch_norm. Parameters are weight and bias where affine; buffers
+// running_mean, running_var and num_batches_tracked.
 class BatchNorm : public Module {
  public:
+  // Options are PyTorch's, with its defaults. Without tracking it always normalises with the
+  // statistics of the batch, and has no buffers.
   struct Options {
     std::int64_t features;
     double eps = 1e-5;
@@ -22,7 +24,7 @@ class BatchNorm : public Module {
   Tensors forward(const Tensors& inputs) override;
 
  protected:
-  // The number of dims of an input is least to most.
+  // An input has from least to most dims.
   struct Dimensions {
     std::int64_t least;
     std::int64_t most;

@@ -8,6 +8,7 @@ namespace simmesh::nn {
 // order norm1, attn, norm2, mlp.
 class Block final : public Module {
  public:
+  // Children are the modules of the layer, each of one input and one output.
   struct Children {
     ModulePtr norm1;
     ModulePtr attn;

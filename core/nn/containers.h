@@ -39,7 +39,7 @@ class Add final : public Module {
   Tensors forward(const Tensors& inputs) override;
 };
 
-// ModuleList holds modules that others call; it can't be called itself.
+// ModuleList holds modules that others call. Calling it raises a NotImplementedError.
 class ModuleList final : public Module {
  public:
   explicit ModuleList(std::vector<NamedModule> children);

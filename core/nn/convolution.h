@@ -5,9 +5,11 @@
 
 namespace simmesh::nn {
 
-// Conv2d convolves x [batch, in, height, width] with a weight [out, in, size, size].
+// Conv2d convolves x [batch, in, height, width] with a weight [out, in, size, size], and adds a
+// bias [out] where it has one: see conv2d for the size of the result.
 class Conv2d final : public Module {
  public:
+  // Options are the sizes; stride and padding, in elements, are the same for height and width.
   struct Options {
     std::int64_t in;
     std::int64_t out;

@@ -10,6 +10,7 @@ namespace simmesh::nn {
 // linear layers width -> hidden, and w2, hidden -> width, none with a bias.
 class GatedMlp final : public Module {
  public:
+  // Options are the sizes and the activation.
   struct Options {
     std::int64_t width;
     std::int64_t hidden;

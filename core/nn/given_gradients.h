@@ -10,9 +10,9 @@
 
 namespace simmesh::nn {
 
-// GivenGradients holds parameters that get gradients by choice: x + the sum over the given
+// GivenGradients holds parameters whose gradients are given: it computes x + the sum over the given
 // gradients of sum(parameter * gradient). Backward from the sum of an output of one element gives
-// each parameter just its gradient. Without any given it returns x.
+// each parameter just its gradient. Without given gradients it returns x.
 class GivenGradients final : public Module {
  public:
   // Localize returns the part of a parameter that forward multiplies, recorded on the tape.

@@ -5,10 +5,10 @@
 
 namespace simmesh::nn {
 
-// Device says where a parameter lies: meta has shape and dtype, and no elements.
+// Device is where a parameter is stored: on meta it has shape and dtype, and no elements.
 enum class Device : std::uint8_t { cpu, meta };
 
-// ParameterOptions are what all modules with parameters take.
+// ParameterOptions are the options of all modules with parameters.
 struct ParameterOptions {
   DType dtype = DType::float32;
   Device device = Device::cpu;
@@ -18,7 +18,7 @@ struct ParameterOptions {
 Tensor new_parameter(DimSpan shape, const ParameterOptions& options);
 
 // Initialisers write into a tensor, unrecorded, and do nothing on the meta device. Random ones draw
-// each element by its index, so a shard of a tensor draws what the whole has there.
+// each element by its index, so a shard draws the same values as the whole tensor has there.
 struct Uniform {
   double low = 0.0;
   double high = 1.0;
@@ -38,6 +38,7 @@ void constant_(Tensor& tensor, double value);
 
 // kaiming_uniform_ draws from +-gain * sqrt(3 / fan_in) of a weight [out, in, ...], with the gain
 // of a leaky ReLU of that slope. PyTorch's linear and convolution layers have the slope sqrt(5).
+// Raises a ValueError for fewer than two dims, as xavier_uniform_ does.
 void kaiming_uniform_(Tensor& weight, double slope, const Generator& generator);
 
 // xavier_uniform_ draws from +-gain * sqrt(6 / (fan_in + fan_out)).

@@ -8,6 +8,7 @@ namespace simmesh::nn {
 // Linear computes x W^T + b: x is [..., in], weight [out, in], bias [out].
 class Linear final : public Module {
  public:
+  // Options are the sizes, and whether there is a bias.
   struct Options {
     std::int64_t in;
     std::int64_t out;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view model_node_source = "nn/model_node";
 
-// Reader takes fields from a node; what is wrong is said with the node's path.
+// Reader takes fields from a node; its errors name the node's path.
 class Reader {
  public:
   Reader(const ModelNode& node, const std::string& path, const ParameterOptions& options)

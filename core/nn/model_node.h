@@ -11,8 +11,8 @@
 
 namespace simmesh::nn {
 
-// ModelNode describes one module of a model as data: what recorded cases and gate files hold. Kind
-// and fields are those of tests/cases/fsdp/README.md; a parameter's name is the path of its nodes'
+// ModelNode describes one module of a model as data, in recorded cases and gate files. Kind and
+// fields are those of tests/cases/fsdp/README.md; a parameter's name is the path of its nodes'
 // names, then weight or bias.
 struct ModelNode {
   // NamedShapes are the parameters of the kind params: [[name, shape], ..].

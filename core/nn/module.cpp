@@ -34,7 +34,7 @@ void check_name(const Module& module, const std::string& name) {
     raise(ErrorKind::key_error, module_source, "expected a new name without dots, got '{}'", name);
 }
 
-// Copies the part of the tape over to a tensor with other elements: a new leaf.
+// Returns a new leaf of other elements, with the tape's settings of the old tensor.
 Tensor leaf_like(const Tensor& old, Tensor data) {
   set_requires_grad(data, old.requires_grad());
   return data;

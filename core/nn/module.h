@@ -25,21 +25,22 @@ using NamedTensor = std::pair<std::string, Tensor>;
 // module.
 using StateDict = std::vector<NamedTensor>;
 
-// ParameterSlot is where a module keeps one parameter or buffer. What forward uses is what lies in
+// ParameterSlot is where a module keeps one parameter or buffer. Forward uses the tensor that is in
 // the slot at that time.
 struct ParameterSlot {
   std::string name;
   Tensor tensor;
 };
 
-// ModuleExtension is what a form of parallelism keeps with a module.
+// ModuleExtension is the state that a form of parallelism keeps with a module.
 class ModuleExtension {
  public:
   virtual ~ModuleExtension() = default;
-  // parameter_read tells that a parameter of the module is about to be used, by the module or by
-  // another one.
+  // parameter_read tells it that the module or another one is about to use a parameter of the
+  // module.
   virtual void parameter_read(const Module&, const ParameterSlot&) {}
-  // forward_failed tells that the module's forward threw, also where a recomputation ended early.
+  // forward_failed tells it that the module's forward raised, also where a recomputation ended
+  // early.
   virtual void forward_failed(Module&) {}
 };
 
@@ -62,11 +63,12 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
+  // forward computes the outputs. Call the module instead, which also runs its hooks.
   virtual Tensors forward(const Tensors& inputs) = 0;
 
   // call runs the pre-hooks, forward and the hooks.
   Tensors call(Tensors inputs);
-  // operator() calls a module of one input and one output.
+  // operator() calls a module of one input and one output. Raises a RuntimeError for more outputs.
   Tensor operator()(const Tensor& input);
 
   // parameter and child return what was registered under the name. Raise a KeyError for an unknown
@@ -97,7 +99,7 @@ class Module {
   // train sets the mode of this module and those below it; dropout only acts in training.
   void train(bool mode = true);
   bool is_training() const { return training_; }
-  // set_requires_grad says whether all parameters want gradients.
+  // set_requires_grad sets whether all parameters require gradients.
   void set_requires_grad(bool value);
   // zero_grad drops all gradients.
   void zero_grad();
@@ -111,7 +113,7 @@ class Module {
   void set_checkpointing(std::optional<CheckpointOptions> options) { checkpointing_ = options; }
 
   void add_pre_hook(PreHook hook) { pre_hooks_.push_back(std::move(hook)); }
-  // add_first_pre_hook lets a hook run before those that are there.
+  // add_first_pre_hook adds a hook that runs before the existing ones.
   void add_first_pre_hook(PreHook hook) { pre_hooks_.insert(pre_hooks_.begin(), std::move(hook)); }
   void add_hook(Hook hook) { hooks_.push_back(std::move(hook)); }
 
@@ -121,8 +123,9 @@ class Module {
   const std::shared_ptr<ModuleExtension>& extension() const { return extension_; }
 
  protected:
-  // register_parameter adds a leaf that wants a gradient where its dtype is floating; an undefined
-  // tensor is an absent one. Names are unique in a module, without dots.
+  // register_parameter adds a leaf, which requires a gradient where its dtype is floating; an
+  // undefined tensor is an absent one. Names are unique in a module, without dots; others raise a
+  // KeyError.
   void register_parameter(std::string name, Tensor tensor);
   void register_buffer(std::string name, Tensor tensor);
   Module& register_child(std::string name, ModulePtr child);
@@ -140,7 +143,7 @@ class Module {
 };
 
 // ParameterAdoption lets a function take each parameter that a module of this rank registers in its
-// scope, and say what is registered instead. Of nested scopes the innermost counts.
+// scope, and return the one to register instead. The innermost of nested scopes counts.
 class ParameterAdoption {
  public:
   using Adopt =
@@ -160,7 +163,7 @@ class ParameterAdoption {
   const Adopt* outer_;
 };
 
-// is_same_tensor says whether two are copies of one tensor, as tied parameters are.
+// is_same_tensor is true if two are copies of one tensor, as tied parameters are.
 bool is_same_tensor(const Tensor& a, const Tensor& b);
 
 }  // namespace simmesh::nn

@@ -14,13 +14,13 @@ struct ExpertTokens {
   std::vector<std::int64_t> slots;
 };
 
-// ExpertLimits says how many experts there are, and how many tokens each takes; 0 for no bound.
+// ExpertLimits are the number of experts, and the number of tokens that each takes; 0 for no limit.
 struct ExpertLimits {
   std::int64_t experts;
   std::int64_t capacity = 0;
 };
 
-// assign_tokens returns what each expert takes, given the experts that tokens chose: int64
+// assign_tokens returns the tokens of each expert, given the experts that tokens chose: int64
 // [tokens, top_k]. All first choices come before all second ones; tokens beyond the capacity are
 // left out.
 std::vector<ExpertTokens> assign_tokens(const Tensor& chosen, const ExpertLimits& limits);

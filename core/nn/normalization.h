@@ -9,6 +9,7 @@ namespace simmesh::nn {
 // with the biased variance.
 class LayerNorm final : public Module {
  public:
+  // Options are the width and what keeps the divisor from zero.
   struct Options {
     std::int64_t width;
     double eps = 1e-5;
@@ -25,6 +26,7 @@ class LayerNorm final : public Module {
 // RMSNorm scales the last dim, of that width: x / sqrt(mean(x^2) + eps) * weight.
 class RMSNorm final : public Module {
  public:
+  // Options are the width and what keeps the divisor from zero.
   struct Options {
     std::int64_t width;
     double eps = 1e-6;

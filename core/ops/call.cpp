@@ -15,7 +15,7 @@ namespace simmesh {
 
 namespace {
 
-// By pointers: a span's iterators check every step, and each call asks.
+// Uses pointers: a span's iterators check every step, and each call runs this.
 template <class Predicate>
 const Tensor* first_of(gsl::span<const Tensor> inputs, Predicate is_it) {
   const Tensor* end = inputs.data() + inputs.size();
@@ -24,7 +24,7 @@ const Tensor* first_of(gsl::span<const Tensor> inputs, Predicate is_it) {
   return nullptr;
 }
 
-// The first input whose attachment decides, or null.
+// Returns the first input with such an attachment, or null.
 const Tensor* first_distributed(gsl::span<const Tensor> inputs) {
   return first_of(inputs, [](const Tensor& input) { return input.distribution() != nullptr; });
 }
@@ -40,14 +40,15 @@ std::vector<Tensor> detached(gsl::span<const Tensor> inputs) {
   return result;
 }
 
-// The same elements and the same part of the tape, whatever is written to the tensor later.
+// Returns the same elements with the same part of the tape, whatever is written to the tensor
+// later.
 Tensor kept(const Tensor& tensor) {
   Tensor result = tensor.detach().clone();
   result.set_tracking(tensor.tracking());
   return result;
 }
 
-// Views of no storage at all: the shapes that a view rule gives.
+// Returns the shapes that a view rule gives, by views of no storage at all.
 TensorTypes infer_view_types(const Op& op, gsl::span<const TensorType> inputs,
                              const Attributes& attributes) {
   std::vector<Tensor> shapes;
@@ -121,7 +122,8 @@ std::vector<Tensor> compute(const OpCall& call) {
   return distributed ? distributed->distribution()->dispatch(call) : run_plain(call);
 }
 
-// What of a tensor a call writes: all of a plain one, the rank's piece of a distributed one.
+// Returns the part of a tensor that a call writes: all of a plain one, the rank's piece of a
+// distributed one.
 Tensor written_part(const Tensor& tensor) { return tensor.local_part(); }
 
 bool share_memory(const Tensor& a, const Tensor& b) {
@@ -129,7 +131,8 @@ bool share_memory(const Tensor& a, const Tensor& b) {
   return a.storage()->buffer() == b.storage()->buffer();
 }
 
-// Whether a kernel may write its only output where it lies: contiguous, and no input's memory.
+// True if a kernel may write its only output directly: it is contiguous, and shares no memory with
+// an input.
 bool writes_directly(const OpCall& call, const Tensor& out) {
   if (call.op.view || out.distribution() || out.is_meta() || !out.is_contiguous()) return false;
   for (const Tensor& input : call.inputs)
@@ -224,11 +227,11 @@ Tensor& call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs
     raise(ErrorKind::runtime_error, op.name,
           "expected a result of the shape {} of the tensor that is changed in place, got {}",
           to_string(DimSpan(self.shape())), to_string(DimSpan(result.shape())));
-  // The tape may save what the tensor was: that keeps its bytes, and self takes others.
+  // The tape may have saved the old elements: those keep their bytes, and self gets others.
   if (tracked) before.front() = kept(self);
   Tensor plain = written_part(self);
   Tensor part = written_part(result);
-  // The result would have been written there at once.
+  // A device would have written the result there at once.
   launch({.name = op.name.c_str(), .reads = {&part, 1}, .writes = {&plain, 1}, .device_bytes = 0});
   Clock::Quiet parts;
   std::uint32_t changes = plain.storage()->changes();

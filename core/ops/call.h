@@ -7,9 +7,9 @@
 
 namespace simmesh {
 
-// call runs an op: on distributed tensors through their distribution, else its kernel or view rule,
-// and records it on the tape where gradients are enabled and an input requires one. Raises what the
-// shape rule raises, and a TypeError where plain tensors meet distributed ones.
+// call runs an op: on distributed tensors through their distribution, else its kernel or view rule.
+// It records the op on the tape where gradients are enabled and an input requires one. Raises what
+// the shape rule raises, and a TypeError where plain and distributed tensors are mixed.
 std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> inputs,
                          const Attributes& attributes = {});
 inline std::vector<Tensor> call(const Op& op, std::initializer_list<Tensor> inputs,
@@ -45,15 +45,15 @@ inline Tensor& call_in_place(const Op& op, Tensor& self, std::initializer_list<T
                        attributes);
 }
 
-// KnownTypes are the types of the inputs that an op was called with, and what its shape rule said
-// of them.
+// KnownTypes are the types of the inputs that an op was called with, and the types that its shape
+// rule returned.
 struct KnownTypes {
   TensorTypes inputs;
   TensorTypes outputs;
 };
 
-// call_known is call for who calls an op with the same attributes again and again: the shape rule
-// is asked only where the inputs' types aren't the known ones, which are kept.
+// call_known is call for code that calls an op with the same attributes again and again: the shape
+// rule runs only where the inputs' types differ from the known ones, which are then replaced.
 std::vector<Tensor> call_known(const Op& op, gsl::span<const Tensor> inputs,
                                const Attributes& attributes, KnownTypes& known);
 

@@ -4,8 +4,8 @@
 
 namespace simmesh {
 
-// ComputeMode is how a rank computes: whether ops are recorded on the tape, and how sums add up.
-// Each rank has its own; outside any World each thread has one.
+// ComputeMode is the mode in which a rank computes: whether ops are recorded on the tape, and how
+// sums are added. Each rank has its own; outside any World each thread has one.
 struct ComputeMode {
   bool grad_enabled = true;
   const Arithmetic* arithmetic = nullptr;  // null: the World's, canonical outside
@@ -15,20 +15,20 @@ struct ComputeMode {
 // compute_mode returns the mode of the rank that runs, or of the thread outside any World.
 ComputeMode& compute_mode();
 
-// grad_enabled says whether ops are recorded on the tape.
+// grad_enabled is true if ops are recorded on the tape.
 inline bool grad_enabled() { return compute_mode().grad_enabled; }
 
-// current_arithmetic returns how sums add up here: the innermost ArithmeticScope's, else the
-// World's, else canonical. Who has the mode at hand saves looking for it.
+// current_arithmetic returns the arithmetic in effect: the innermost ArithmeticScope's, else the
+// World's, else canonical. Code that has the mode at hand passes it, which saves a look-up.
 const Arithmetic& current_arithmetic(const ComputeMode& mode);
 inline const Arithmetic& current_arithmetic() { return current_arithmetic(compute_mode()); }
 
-// KeepUnrounded keeps sums in its scope as they are before rounding: of products, reductions,
-// additions, scatters and collectives, in exact arithmetic. The unrounded sum stays behind the
-// rounded result (see core/arithmetic/unrounded.h), and an operation in the scope that adds to the
-// result, or takes a part of it, goes on with the sum itself, until somebody reads an element. It
-// is for sums that aren't complete yet: partial placements, gradients over micro-batches. In other
-// arithmetics it does nothing.
+// KeepUnrounded keeps the unrounded sums of products, reductions, additions, scatters and
+// collectives in its scope, in exact arithmetic. The rounded result keeps its unrounded sum as a
+// companion (see core/arithmetic/unrounded.h). An operation in the scope that adds to the result,
+// or takes a part of it, uses that sum, until code reads an element. It is for sums that aren't
+// complete yet: partial placements, gradients over micro-batches. In other arithmetics it does
+// nothing.
 //
 //   KeepUnrounded scope;
 //   Tensor part = mm(x_columns, w_rows);                         // this rank's terms
@@ -36,7 +36,7 @@ inline const Arithmetic& current_arithmetic() { return current_arithmetic(comput
 class KeepUnrounded {
  public:
   explicit KeepUnrounded(bool keeps = true) : KeepUnrounded(keeps, compute_mode()) {}
-  // In the mode of the rank that runs.
+  // For the mode of the rank that runs.
   KeepUnrounded(bool keeps, ComputeMode& mode) : mode_(mode), before_(mode.keeps_unrounded) {
     mode_.keeps_unrounded = keeps;
   }
@@ -49,20 +49,20 @@ class KeepUnrounded {
   bool before_;
 };
 
-// keeps_unrounded says whether the innermost scope keeps sums, and the arithmetic is exact.
+// keeps_unrounded is true if the innermost scope keeps unrounded sums, and the arithmetic is exact.
 inline bool keeps_unrounded(const ComputeMode& mode) {
   return mode.keeps_unrounded && current_arithmetic(mode).is_exact();
 }
 inline bool keeps_unrounded() { return keeps_unrounded(compute_mode()); }
 
-// GradMode switches recording on or off for a scope.
+// GradMode switches recording on or off in a scope.
 //
 //   NoGrad scope;
 //   add_(weight, step);   // not recorded
 class GradMode {
  public:
   explicit GradMode(bool enabled) : GradMode(enabled, compute_mode()) {}
-  // In the mode of the rank that runs.
+  // For the mode of the rank that runs.
   GradMode(bool enabled, ComputeMode& mode) : mode_(mode), before_(mode.grad_enabled) {
     mode_.grad_enabled = enabled;
   }
@@ -82,7 +82,7 @@ class NoGrad : public GradMode {
   explicit NoGrad(ComputeMode& mode) : GradMode(false, mode) {}
 };
 
-// ArithmeticScope lets sums in its scope add up in another way than the World says. The arithmetic
+// ArithmeticScope sets the arithmetic of sums in its scope, in place of the World's. The arithmetic
 // must outlive the scope.
 class ArithmeticScope {
  public:

@@ -26,12 +26,12 @@ class DimList {
 };
 
 // wrapped_dim takes a dim that may count from the end, and returns it counted from the front, in
-// [0, rank). A scalar is taken as if it had one dim. Raises an IndexError for a dim out of range.
+// [0, rank). A scalar counts as having one dim. Raises an IndexError for a dim out of range.
 std::int64_t wrapped_dim(std::int64_t dim, std::size_t rank);
 
-// wrapped_dims does so for several dims and returns them in ascending order; for an empty list it
-// returns all dims. Raises an
-// IndexError for a dim out of range and a RuntimeError for one that is named twice.
+// wrapped_dims does the same for several dims and returns them in ascending order; for an empty
+// list it returns all dims. Raises an IndexError for a dim out of range and a RuntimeError for a
+// dim named twice.
 Dims wrapped_dims(DimSpan dims, std::size_t rank);
 
 }  // namespace simmesh

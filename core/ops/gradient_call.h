@@ -4,10 +4,11 @@
 
 namespace simmesh {
 
-// GradientCall is what a gradient rule gets: the gradients of the outputs, the tensors that the op
-// saves, and which inputs want a gradient.
+// GradientCall is the argument of a gradient rule: the gradients of the outputs, the tensors that
+// the op saves, and which inputs require a gradient.
 class GradientCall {
  public:
+  // Parts are what the call is made of; they outlive it.
   struct Parts {
     const Op& op;
     const Attributes& attributes;
@@ -25,13 +26,13 @@ class GradientCall {
   const Attributes& attributes() const { return parts_.attributes; }
   std::size_t input_count() const { return parts_.input_types.size(); }
   std::size_t output_count() const { return parts_.output_types.size(); }
-  // has_input says whether an optional input was given as a tensor.
+  // has_input is true if an optional input was given as a tensor.
   bool has_input(std::size_t index) const {
     return index < input_count() && input_type(index).is_defined;
   }
 
-  // input and output return what the gradient's Saves names; reading anything else breaks a
-  // contract.
+  // input and output return a tensor that the gradient's Saves names; reading any other one breaks
+  // a contract.
   const Tensor& input(std::size_t index) const;
   const Tensor& output(std::size_t index = 0) const;
   const TensorType& input_type(std::size_t index) const { return parts_.input_types[index]; }
@@ -41,11 +42,11 @@ class GradientCall {
   Tensor gradient(std::size_t index = 0) const;
   bool has_gradient(std::size_t index) const { return parts_.gradients[index].is_defined(); }
 
-  // needs says whether an input wants a gradient. A rule may leave the gradients of the others
+  // needs is true if an input requires a gradient. A rule may leave the gradients of the others
   // undefined.
   bool needs(std::size_t index) const { return index < parts_.needs.size() && parts_.needs[index]; }
-  // is_unfinished says whether the gradient of an input is only a part of a sum, to which later
-  // micro-batches and other ranks add: as that of a leaf is. The operation that adds up its terms
+  // is_unfinished is true if the gradient of an input is only a part of a sum, to which later
+  // micro-batches and other ranks add, as a leaf's gradient is. The operation that adds its terms
   // then runs in a scope of KeepUnrounded.
   bool is_unfinished(std::size_t index) const {
     return index < parts_.unfinished.size() && parts_.unfinished[index];

@@ -6,9 +6,9 @@
 
 namespace simmesh {
 
-// floating_operations returns how many a kernel does, as a device model counts them: two for each
-// term of a product (mm, bmm, mv, dot, addmm, baddbmm, linear, convolution), else one for each
-// element of the outputs.
+// floating_operations returns the number of floating-point operations of a kernel, as a device
+// model counts them: two for each term of a product (mm, bmm, mv, dot, addmm, baddbmm, linear,
+// convolution), else one for each element of the outputs.
 double floating_operations(const Op& op, gsl::span<const Tensor> inputs,
                            gsl::span<const Tensor> outputs);
 

@@ -12,7 +12,8 @@
 
 namespace simmesh {
 
-// TensorType is what a shape rule knows of a tensor. An absent optional input is not defined.
+// TensorType is the part of a tensor that a shape rule knows. An absent optional input is not
+// defined.
 struct TensorType {
   Shape shape;
   DType dtype = DType::float32;
@@ -26,8 +27,8 @@ using TensorTypes = std::vector<TensorType>;
 TensorType type_of(const Tensor& tensor);
 TensorTypes types_of(gsl::span<const Tensor> tensors);
 
-// Destination says where the output of a call goes: into a new tensor, into its first input, or
-// into a tensor that is given.
+// Destination is where the output of a call goes: into a new tensor, into its first input, or into
+// a given tensor.
 enum class Destination : std::uint8_t { fresh, in_place, out };
 
 // OpCall is one call of an op: its tensors, absent optional ones undefined, its other arguments,
@@ -40,17 +41,16 @@ struct OpCall {
   const Tensor* out = nullptr;  // for Destination::out
 };
 
-// ShardingStrategy is how an op runs on distributed tensors: sharding/propagation says what that
-// is.
+// ShardingStrategy is how an op runs on distributed tensors; sharding/propagation defines it.
 struct ShardingStrategy;
 
-// Gradients are what a gradient rule returns: one tensor of the input's type for each input,
+// Gradients are the result of a gradient rule: one tensor of the input's type for each input,
 // undefined where the input gets none.
 using Gradients = std::vector<Tensor>;
 
 class GradientCall;
 
-// ShapeRule returns the types of the outputs, and raises what is wrong with the inputs.
+// ShapeRule returns the types of the outputs, and raises for inputs that are wrong.
 using ShapeRule =
     std::function<TensorTypes(gsl::span<const TensorType> inputs, const Attributes& attributes)>;
 // Kernel fills the outputs, which are allocated, contiguous and of the types of the shape rule.
@@ -64,7 +64,7 @@ using ViewRule = std::function<std::vector<Tensor>(gsl::span<const Tensor> input
 // differentiated.
 using GradientRule = std::function<Gradients(const GradientCall& call)>;
 
-// Saves says which tensors of an op its gradient rule reads, as bits by position.
+// Saves names the tensors of an op that its gradient rule reads, as bits by position.
 struct Saves {
   std::uint32_t inputs = 0;
   std::uint32_t outputs = 0;
@@ -76,19 +76,19 @@ struct Saves {
   static constexpr std::uint32_t all = ~std::uint32_t(0);
 };
 
-// Gradient is how an op is differentiated: a rule, and what that reads of the call.
+// Gradient is how an op is differentiated: a rule, and the tensors of the call that it reads.
 struct Gradient {
   GradientRule rule = {};
   Saves saves = {};
 };
 
 // Op is the one definition of an operation on tensors: its name, and a shape rule with a kernel, or
-// a view rule instead of both. What runs on one device, records the tape, or cuts tensors over a
-// mesh, reads it from here. An op must outlive the tapes it is recorded on.
+// a view rule instead of both. Code that runs on one device, records the tape or cuts tensors over
+// a mesh reads it from here. An op must outlive the tapes it is recorded on.
 //
-// An op of one's own brings its gradient along. Those of the library's ops stand above all of them,
-// in core/gradients, since they are made of ops of any family; gradient_of finds either. So it is
-// with sharding strategies, which stand in sharding/strategies.
+// A user's op brings its gradient along. The gradients of the library's ops are in core/gradients,
+// above all ops, since they are made of ops of any family; gradient_of finds either. Sharding
+// strategies are likewise in sharding/strategies.
 //
 //   inline const Op scale_rows = {
 //       .name = "my::scale_rows",
@@ -107,8 +107,8 @@ struct Op {
   Kernel kernel = {};
   ViewRule view = {};
   Gradient gradient = {};
-  // moves says that elements of the outputs are elements of the inputs, as those of a view are: a
-  // gradient that is a sum goes through its gradient rule unrounded.
+  // moves says that elements of the outputs are elements of the inputs, as those of a view are: an
+  // unrounded gradient then passes through its gradient rule unrounded.
   bool moves = false;
   std::shared_ptr<const ShardingStrategy> strategy = {};
 };

@@ -7,7 +7,7 @@
 namespace simmesh {
 
 // OpObserver is told before and after each kernel that this rank runs in its scope: to count, trace
-// or time kernels. Of nested scopes only the innermost is told.
+// or time kernels. Only the innermost of nested scopes is told.
 //
 //   std::map<std::string, int> calls;
 //   OpObserver scope([&](const Op& op, OpObserver::Moment moment) {
@@ -15,6 +15,7 @@ namespace simmesh {
 //   });
 class OpObserver {
  public:
+  // Moment says whether the kernel is about to run, or has run.
   enum class Moment : std::uint8_t { before, after };
   using Observe = std::function<void(const Op& op, Moment moment)>;
 

@@ -8,15 +8,15 @@
 namespace simmesh {
 
 // OpSpanEvent says that a rank began or ended a call of an op: on plain tensors or distributed
-// ones, forward or backward. What the op itself calls lies between the two.
+// ones, forward or backward. Calls that the op itself makes come between the two.
 struct OpSpanEvent {
   const OpCall& call;
   bool has_ended;
-  // At the end, what was written or returned; empty where the call raised.
+  // At the end, the tensors written or returned; empty where the call raised.
   gsl::span<const Tensor> results;
 };
 
-// OpSpan tells whoever watches the rank (see Watch) of a call, from its making to its end.
+// OpSpan tells those who watch the rank (see Watch) of a call, from its construction to its end.
 class OpSpan {
  public:
   explicit OpSpan(const OpCall& call) {

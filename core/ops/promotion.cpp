@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-// 0 bool, 1 integer, 2 floating.
+// Returns 0 for bool, 1 for an integer, 2 for a floating dtype.
 int kind_of(DType dtype) {
   if (dtype == DType::boolean) return 0;
   return is_floating_point(dtype) ? 2 : 1;

@@ -10,7 +10,7 @@ namespace simmesh::optim {
 
 namespace {
 
-// power multiplies step by step: the same bits everywhere.
+// power multiplies step by step, which gives the same bits everywhere.
 double power(double base, std::int64_t exponent) {
   double result = 1.0;
   for (; exponent > 0; exponent >>= 1, base *= base)

@@ -16,7 +16,7 @@ struct AdamOptions {
   double weight_decay = 0.0;
 };
 
-// WeightDecay says how Adam decays: by adding to the gradient, or of the parameter itself before
+// WeightDecay is where Adam applies the decay: to the gradient, or to the parameter itself before
 // the step (AdamW).
 enum class WeightDecay : std::uint8_t { added, decoupled };
 
@@ -28,7 +28,7 @@ struct AdamTensors {
   Tensor exp_avg;
   Tensor exp_avg_sq;
   std::int64_t step = 1;
-  // Where it is defined the root is of the largest second moment so far (AMSGrad), which it holds.
+  // If defined, it holds the largest second moment so far (AMSGrad), of which the root is taken.
   Tensor max_exp_avg_sq = {};
 };
 
@@ -41,6 +41,7 @@ void adam_(gsl::span<AdamTensors> list, const AdamOptions& options, WeightDecay 
 // Adam is adam_ over parameters, with decay added to the gradient; AdamW decouples it.
 class Adam : public Optimizer {
  public:
+  // Group is parameters with options of their own.
   struct Group {
     std::vector<Tensor> parameters;
     AdamOptions options;

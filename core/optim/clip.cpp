@@ -39,8 +39,8 @@ void replace_gradients(gsl::span<const Tensor> parameters,
   }
 }
 
-// The norm as if all elements were in one tensor, rounded once: how they are spread over tensors
-// doesn't matter. A device would do what the caller did, which takes the result.
+// Computes the norm as if all elements were in one tensor, rounded once: how they are spread over
+// tensors doesn't matter. The caller, which uses the result, did what a device would do.
 void write_exact_norm(gsl::span<const Tensor> tensors, double p, Tensor& norm) {
   Ledger::Uncharged unseen;
   Clock::Quiet no_launches;
@@ -54,7 +54,7 @@ void write_exact_norm(gsl::span<const Tensor> tensors, double p, Tensor& norm) {
 
 namespace {
 
-// Of the elements as they are, whatever they are rounded from.
+// Computes terms from the rounded elements, whatever their unrounded sums.
 Tensor power_terms(const Tensor& tensor, double p) {
   KeepUnrounded none(false);
   Tensor x = to(tensor, DType::float64);

@@ -12,18 +12,18 @@ namespace simmesh::optim {
 Tensor total_norm(gsl::span<const Tensor> tensors, double p = 2.0);
 
 // power_sum returns the sum of |x|^p over all elements of all tensors, as float64 without dims.
-// Each term is rounded to float64; in a scope of KeepUnrounded the sum is not.
+// Each term is rounded to float64; in a scope of KeepUnrounded the sum is kept unrounded.
 Tensor power_sum(gsl::span<const Tensor> tensors, double p);
 
-// ClipOptions say to which norm gradients are clipped.
+// ClipOptions set the norm to which gradients are clipped.
 struct ClipOptions {
   double max_norm = 1.0;
   double norm_type = 2.0;
   double eps = 1e-6;
 };
 
-// clip_grad_norm_ multiplies all gradients by min(1, max_norm / (norm + eps)) and returns the norm
-// of them all before.
+// clip_grad_norm_ multiplies all gradients by min(1, max_norm / (norm + eps)) and returns their
+// total norm before that.
 Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const ClipOptions& options);
 
 // clip_grad_value_ limits each gradient's elements to [-limit, limit].

@@ -9,7 +9,7 @@
 
 namespace simmesh::optim {
 
-// ComputeType is what an update of elements of type T computes in.
+// ComputeType is the type in which an update of elements of type T computes.
 template <class T>
 using ComputeType = std::conditional_t<std::is_same_v<T, double>, double, float>;
 

@@ -13,7 +13,7 @@ class Ema {
   // The averages start at the parameters' values. Raises a ValueError for a decay outside [0, 1].
   Ema(const std::vector<Tensor>& parameters, double decay);
 
-  // update takes the parameters' values in.
+  // update adds the parameters' current values to the averages.
   void update();
 
   const std::vector<Tensor>& averages() const { return averages_; }

@@ -9,11 +9,12 @@
 namespace simmesh::optim {
 
 // LearningRate is a schedule: the factor of the initial learning rate at a step, from 0. Factors
-// are computed in double with fixed bits.
+// are computed in double with fixed bits. A number of steps below 1 is a ValueError.
 class LearningRate {
  public:
   using Factor = std::function<double(std::int64_t step)>;
 
+  // constant is the factor 1 at all steps.
   static LearningRate constant();
   // Multiplied by gamma every so many steps.
   struct Steps {
@@ -49,22 +50,22 @@ class LearningRate {
   Factor factor_;
 };
 
-// Scheduler sets an optimizer's learning rates: those it had, times the factor of the step.
+// Scheduler sets an optimizer's learning rates: its initial rates times the factor of the step.
 class Scheduler {
  public:
   // The optimizer must outlive the scheduler.
   Scheduler(Optimizer& optimizer, LearningRate rate);
-  // step goes on to the next step's rates.
+  // step sets the rates of the next step.
   void step();
   std::int64_t steps() const { return steps_; }
 
-  // State is what a run has to remember: the steps made, and the rates that the factors multiply.
+  // State is the state to save: the steps made, and the rates that the factors multiply.
   struct State {
     std::int64_t steps = 0;
     std::vector<double> initial;
   };
   State state() const { return {steps_, initial_}; }
-  // load_state goes on from a state, and sets the rates of its step. Raises a ValueError for
+  // load_state continues from a state, and sets the rates of its step. Raises a ValueError for
   // another number of rates than the optimizer has groups.
   void load_state(const State& state);
 

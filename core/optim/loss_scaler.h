@@ -13,16 +13,17 @@ namespace simmesh::optim {
 // growth delay of 1 DeepSpeed's DynamicLossScaler.
 class LossScaler {
  public:
+  // Options are PyTorch's, with its defaults, and DeepSpeed's.
   struct Options {
     double scale = 65536.0;
     double growth_factor = 2.0;
     double backoff_factor = 0.5;
     std::int64_t growth_interval = 2000;
-    // So many good steps, at the start and after a bad one, don't count towards the growth
-    // interval: none in PyTorch, one in DeepSpeed.
+    // Good steps, at the start and after a bad one, that don't count towards the growth interval:
+    // none in PyTorch, one in DeepSpeed.
     std::int64_t growth_delay = 0;
-    // The scale falls at that bad step in a row, or since the last growth; bad steps before only
-    // count down.
+    // The scale falls at this number of bad steps in a row, or since the last growth; earlier bad
+    // steps only count down.
     std::int64_t hysteresis = 1;
     // A good step counts up to the hysteresis again.
     bool consecutive_hysteresis = false;
@@ -33,9 +34,11 @@ class LossScaler {
     bool is_dynamic = true;
   };
 
+  // Raises a ValueError for a scale that isn't above 0, and for an interval or a hysteresis
+  // below 1.
   explicit LossScaler(const Options& options);
 
-  // State is what changes from step to step.
+  // State is the part that changes from step to step.
   struct State {
     double scale = 1.0;
     std::int64_t left = 1;  // bad steps until the scale falls
@@ -52,10 +55,11 @@ class LossScaler {
   // scaled returns loss * scale.
   Tensor scaled(const Tensor& loss) const;
 
-  // unscale_ divides the gradients of the parameters by the scale and says whether all are finite.
+  // unscale_ divides the gradients of the parameters by the scale. Returns whether all are finite.
   bool unscale_(gsl::span<const Tensor> parameters) const;
 
-  // update counts a step, good or bad, and sets the next scale. Returns whether to make the step.
+  // update counts a step, good or bad, and sets the next scale. Returns true if the step is to be
+  // made.
   bool update(bool is_finite);
 
  private:
@@ -67,7 +71,7 @@ class LossScaler {
   std::int64_t skipped_ = 0;
 };
 
-// all_finite says whether no element is infinite or NaN.
+// all_finite is true if no element is infinite or NaN.
 bool all_finite(const Tensor& tensor);
 
 }  // namespace simmesh::optim

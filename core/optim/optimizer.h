@@ -11,7 +11,8 @@ namespace simmesh::optim {
 
 // Optimizer changes parameters by their gradients, and keeps state for each. Parameters without a
 // gradient are left alone. State is made at a parameter's first step, as in PyTorch; for a
-// parameter that is cut over a mesh it has the shape of the rank's piece.
+// parameter that is cut over a mesh it has the shape of the rank's piece. A parameter that comes
+// twice is a ValueError.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -41,7 +42,7 @@ class Optimizer {
   std::int64_t steps(std::size_t parameter) const { return states_[parameter].steps; }
   // group_of returns the index of a parameter's group.
   std::size_t group_of(std::size_t parameter) const { return groups_of_[parameter]; }
-  // load_state replaces what is kept for a parameter.
+  // load_state replaces the state of a parameter.
   void load_state(std::size_t parameter, std::map<std::string, Tensor> tensors, std::int64_t steps);
 
  protected:
@@ -54,7 +55,7 @@ class Optimizer {
   // add_parameters appends a group's parameters. Raises a ValueError for one that is there already.
   void add_parameters(const std::vector<Tensor>& parameters);
   State& state_of(std::size_t parameter) { return states_[parameter]; }
-  // state_tensor returns a kept tensor, made as zeros like the parameter where it is new.
+  // state_tensor returns a state tensor; a new one is zeros like the parameter.
   Tensor& state_tensor(std::size_t parameter, const std::string& name);
 
  private:

@@ -32,8 +32,8 @@ void update(SgdTensors& tensors, const SgdOptions& options) {
   });
 }
 
-// A narrower gradient is added as it is in the parameter's dtype. A momentum buffer would have the
-// gradient's dtype.
+// A narrower gradient is converted to the parameter's dtype, exactly. A momentum buffer would have
+// the gradient's dtype.
 Tensor widened(const Tensor& gradient, const Tensor& parameter, const SgdOptions& options) {
   bool is_narrower = bytes_per_element(gradient.dtype()) < bytes_per_element(parameter.dtype());
   return is_narrower && options.momentum == 0.0 ? converted(gradient, parameter.dtype()) : gradient;

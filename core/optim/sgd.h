@@ -33,6 +33,7 @@ void sgd_(gsl::span<SgdTensors> list, const SgdOptions& options);
 // its parameter; any other dtype is a ValueError.
 class Sgd final : public Optimizer {
  public:
+  // Group is parameters with options of their own.
   struct Group {
     std::vector<Tensor> parameters;
     SgdOptions options;

@@ -2,7 +2,6 @@
 
 #include <gsl/span>
 #include <string_view>
-#include <vector>
 
 #include "core/release/release.h"
 
@@ -11,7 +10,7 @@ namespace simmesh {
 // ReleaseChange names one behaviour in which a release of PyTorch differs from the one before it.
 // Code that behaves differently asks `follows(ReleaseChange::...)`
 // (core/engine/run/followed_release.h), or `has(release, ReleaseChange::...)` where it is given the
-// release. What each name means is in the table of release_change.cpp.
+// release. The table in release_change.cpp says what each name means.
 enum class ReleaseChange : std::uint8_t {
   // Gradients of ops
   clamp_gradient_at_bounds,
@@ -48,7 +47,6 @@ struct ReleaseChangeRow {
   std::string_view area;  // the heading under which the page lists it
   std::string_view before;
   std::string_view after;
-  std::vector<std::string_view> used_in;  // the files that ask, in alphabetical order
 };
 
 // release_changes is the table, by area.

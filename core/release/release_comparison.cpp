@@ -15,7 +15,7 @@ std::size_t count_of(gsl::span<const ReleaseComparison> comparisons) {
   return count;
 }
 
-// The cells of a row are padded to the widest of their column, but for the last.
+// Formats a table. Each cell but the last of a row is padded to the widest of its column.
 std::string table_of(const std::vector<ReleaseDifference>& differences) {
   std::vector<std::vector<std::string>> rows = {{""}};
   for (Release release : releases) rows.front().emplace_back(to_string(release));
@@ -35,7 +35,7 @@ std::string table_of(const std::vector<ReleaseDifference>& differences) {
   return text;
 }
 
-// The values of cases are sentences, too long for columns.
+// Formats a list: values of cases are sentences, too long for columns.
 std::string list_of(const std::vector<ReleaseDifference>& differences) {
   std::string text;
   for (const ReleaseDifference& difference : differences) {

@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/release/release_change.h"
-
 namespace simmesh {
 
 namespace {
 
 constexpr std::string_view head = R"(# What differs between PyTorch releases
 simmesh follows one release of PyTorch at a time: the newest, {newest}, unless a world, a gate or
-a command asks for another. This page lists all that it does differently under each of them. It is
-printed by `simmesh releases --changes` from the table in `core/release/release_change.cpp`, which
+a command asks for another. This page lists all that it does differently under each of them.
+`simmesh releases --changes` prints it from the table in `core/release/release_change.cpp`, which
 the code asks.
 
 | where | how a release is chosen |
@@ -36,23 +34,24 @@ std::string row_text(const ReleaseChangeRow& row) {
   std::string title(row.name);
   for (char& letter : title)
     if (letter == '_') letter = ' ';
-  return fmt::format("| {} | {}, {} | {} | {} | `{}` |\n", title, row.kind, to_string(row.since),
-                     row.before, row.after, fmt::join(row.used_in, "` `"));
+  return fmt::format("| {} | {}, {} | {} | {} |", title, row.kind, to_string(row.since), row.before,
+                     row.after);
 }
 
 }  // namespace
 
-std::string release_page() {
+std::string release_page(const UsersOfChange& users) {
   std::string text = fmt::format(head, fmt::arg("newest", to_string(newest_release)));
   std::string_view area;
   for (const ReleaseChangeRow& row : release_changes()) {
     if (row.area != area)
-      text += fmt::format(
-          "\n## {}\n| what | since | before | since then | where in the code |\n"
-          "| --- | --- | --- | --- | --- |\n",
-          row.area);
+      text += fmt::format("\n## {}\n| what | since | before | since then |{}\n{}{}\n", row.area,
+                          users ? " where in the code |" : "", "| --- | --- | --- | --- |",
+                          users ? " --- |" : "");
     area = row.area;
     text += row_text(row);
+    if (users) text += fmt::format(" `{}` |", fmt::join(users(row), "` `"));
+    text += '\n';
   }
   return text;
 }

@@ -101,7 +101,7 @@ class Words {
   std::uint64_t next_ = 0;
 };
 
-// One symmetric matrix that is positive definite: its diagonal outweighs the rest of each row.
+// Fills one symmetric positive definite matrix: its diagonal outweighs the rest of each row.
 void fill_definite(Tensor& x, Words& words) {
   auto out = x.mutable_values<double>();
   std::int64_t size = x.dim() < 2 ? 1 : x.size(-1);
@@ -114,7 +114,7 @@ void fill_definite(Tensor& x, Words& words) {
       }
 }
 
-// Lower triangles with a diagonal of ones.
+// Fills lower triangles with a diagonal of ones.
 void fill_triangular(Tensor& x, Words& words) {
   auto out = x.mutable_values<double>();
   std::size_t size = x.dim() < 2 ? 1 : std::size_t(x.size(-1));
@@ -124,7 +124,7 @@ void fill_triangular(Tensor& x, Words& words) {
   }
 }
 
-// Along dim 0 an index occurs once, as often as there are enough of them.
+// Along dim 0 each index occurs once, as long as there are enough of them.
 void fill_distinct(Tensor& x, Words& words, std::int64_t below) {
   auto out = x.mutable_values<std::int64_t>();
   std::int64_t lines = x.dim() == 0 || x.size(0) == 0 ? 1 : x.size(0);

@@ -28,24 +28,24 @@ class SampleSizes {
 // OpSample is one call of an op whose sizes are left open: a word an input, and the op's other
 // arguments. A word is the input's dims, one letter each; equal letters have equal sizes. A digit
 // is a fixed size, letters in brackets are multiplied, "." is a tensor without dims and "-" an
-// optional input that is absent. What stands before a colon says what the elements are:
+// optional input that is absent. The word before a colon is the kind of elements:
 //
 //   f  numbers (float64); the default       n  integers           b  bools
 //   m  numbers, of which some are NaN
 //   p  positive numbers                     u  numbers within [-1, 1]
 //   r  numbers within [0, 1]
 //   q  powers of two and their negatives    s  ascending numbers
-//   d, D  multiples of 2520, of its square: what is divided by counts stays exact
+//   d, D  multiples of 2520, of its square: division by counts stays exact
 //   y  symmetric positive definite matrices; t  triangular ones of -1, 0 and 1 whose inverses are
 //      of integers
 //   i<c  indices below the size of letter (or digit) c;  w<c  such indices, each once along dim 0
 //
 //   OpSample samples[] = {
 //       {"mm", "ab bc"},
-//       {"sum", "ab", {{"dims", Dims{1}}, {"keepdim", true}}},
-//       {"embedding", "ab i<a:c", {{"padding_idx", std::int64_t(-1)}}},
+//       {"sum", "ab", {attribute::dims = Dims{1}, attribute::keepdim = true}},
+//       {"_softmax", "ab", {attribute::dim = -1}},
 //       {"view", "(ab)c", {}, [](const SampleSizes& s) -> Attributes {
-//          return {{"size", Dims{s['a'], s['b'], s['c']}}};
+//          return {attribute::size = Dims{s['a'], s['b'], s['c']}};
 //        }}};
 struct OpSample {
   using Sized = std::function<Attributes(const SampleSizes& sizes)>;
@@ -60,9 +60,9 @@ struct OpSample {
   }
 };
 
-// SampleData says which numbers fill a sample; all are dyadic and small, so that sums and products
-// of them are exact in float64. Of sparse ones, numbers and integers, most are 0, and most bools
-// are false; most are true if they are negated.
+// SampleData selects the numbers that fill a sample; all are dyadic and small, so that their sums
+// and products are exact in float64. With `sparse` most numbers and integers are 0 and most bools
+// are false; most bools are true if they are negated.
 struct SampleData {
   enum class Flavor : std::uint8_t { small, fractions, wide, sparse };
 
@@ -75,13 +75,13 @@ struct SampleData {
 std::vector<Tensor> sample_inputs(const OpSample& sample, const SampleSizes& sizes,
                                   const SampleData& data);
 
-// OpenDim says what a dim of an input is called: by letters that are multiplied, or by none where
-// its size is fixed.
+// OpenDim is the name of a dim of an input: the letters that are multiplied, or none where its size
+// is fixed.
 struct OpenDim {
   std::string_view letters;
   std::int64_t fixed = 1;
 };
-// SampleInput is what a word of a sample says.
+// SampleInput is the meaning of one word of a sample.
 struct SampleInput {
   bool is_absent = false;
   char elements = 'f';
@@ -91,7 +91,7 @@ struct SampleInput {
   std::int64_t size(std::size_t dim, const SampleSizes& sizes) const;
 };
 
-// parse_sample_inputs reads the words of a sample. A word that isn't one breaks a contract.
+// parse_sample_inputs reads the words of a sample. A malformed word breaks a contract.
 std::vector<SampleInput> parse_sample_inputs(std::string_view words);
 
 // letters_of returns the letters that a sample's inputs have, in ascending order, each once.

@@ -15,8 +15,8 @@ struct Op;
 struct OpCall;
 
 // AttachedViews are the views of tensors that are recorded on the tape or cut over a mesh: the
-// methods of Tensor come here for those, so that no gradient gets lost and no shard is taken for
-// the whole. This is a virtual seam because a view of an attached tensor is an op, and core/tensor
+// methods of Tensor call it for those, so that no gradient is lost and no shard is taken for the
+// whole. This is a virtual seam because a view of an attached tensor is an op, and core/tensor
 // stands below the ops: core/ops/shapes has the one implementation (op_views).
 class AttachedViews {
  public:
@@ -36,9 +36,9 @@ class Tracking : public boost::intrusive_ref_counter<Tracking, OwnerCount> {
  public:
   virtual ~Tracking() = default;
   virtual bool requires_grad() const = 0;
-  // record makes the outputs of a call, of which this tensor is an input, part of the tape.
+  // record puts the outputs of a call, of which this tensor is an input, on the tape.
   virtual void record(const OpCall& call, gsl::span<Tensor> outputs) const = 0;
-  // rebase makes self, into which the call has written its only output, an output of the call.
+  // rebase makes self an output of the call, which has written its only output into self.
   virtual void rebase(const OpCall& call, Tensor& self) const = 0;
   // views returns what records the views of the tensor, null where they aren't recorded.
   virtual const AttachedViews* views() const = 0;
@@ -56,12 +56,12 @@ class Distribution : public boost::intrusive_ref_counter<Distribution, OwnerCoun
   virtual std::vector<Tensor> dispatch(const OpCall& call) const = 0;
   // views returns what runs the views of the tensor.
   virtual const AttachedViews& views() const = 0;
-  // local_part returns the rank's own piece, apart from the tape.
+  // local_part returns the rank's own piece, without its part of the tape.
   virtual Tensor local_part() const = 0;
   // is_partial says whether the pieces are parts of sums, or of other reductions.
   virtual bool is_partial() const = 0;
-  // saved_output returns what the tape saves of a result that lies so, apart from the tape: all
-  // ranks of the mesh call it together.
+  // saved_output returns what the tape saves of a result with this distribution, without its part
+  // of the tape; all ranks of the mesh call it together.
   virtual Tensor saved_output(const Tensor& result) const = 0;
 };
 using DistributionPtr = boost::intrusive_ptr<const Distribution>;

@@ -22,7 +22,7 @@ struct ChunkRequest {
 // may be short or empty.
 inline Chunk chunk_of(const ChunkRequest& request) {
   std::int64_t length = request.size / request.parts + (request.size % request.parts != 0);
-  // Past the last element; also keeps the product below from overflowing.
+  // A chunk past the last element; the test also keeps the product below from overflowing.
   if (length == 0 || request.index > request.size / length) return {request.size, 0};
   std::int64_t start = std::min(length * request.index, request.size);
   return {start, std::min(length, request.size - start)};

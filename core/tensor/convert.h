@@ -5,10 +5,10 @@
 
 namespace simmesh {
 
-// converted returns the elements in another dtype, contiguous: each rounded once, to nearest even;
-// toward zero from a floating dtype to an integer, whose low bits are kept; to bool, whether it
-// isn't zero. A floating value outside of int64 becomes its least one first. The tensor itself
-// where the dtype is its own.
+// converted returns the elements in another dtype, contiguous: each rounded once, to nearest even.
+// A floating value that becomes an integer is rounded toward zero, and the low bits are kept; one
+// outside int64 becomes the least int64 first. To bool an element is true where it isn't zero. The
+// tensor itself where the dtype is its own.
 Tensor converted(const Tensor& tensor, DType dtype, InstructionSet set = best_instruction_set());
 
 }  // namespace simmesh

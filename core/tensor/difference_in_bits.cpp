@@ -9,7 +9,7 @@ namespace simmesh {
 
 namespace {
 
-// Of integers the distance is exact; of bools it is 1.
+// For integers the distance is exact; for bools it is 1.
 template <class T>
 auto distance(T a, T b) {
   if constexpr (std::is_same_v<T, std::int64_t>)
@@ -20,14 +20,14 @@ auto distance(T a, T b) {
     return std::abs(double(a) - double(b));
 }
 
-// A distance that isn't a number counts as the largest.
+// A distance that is NaN counts as the largest.
 template <class D>
 D larger(D a, D b) {
   if (a != a) return a;
   return b > a || b != b ? b : a;
 }
 
-// The bits are shown where the two print alike, as NaNs do.
+// Shows the bits where the two print alike, as NaNs do.
 template <class T>
 std::string expected_and_got(T expected, T got) {
   auto text = [](T value) {

@@ -83,7 +83,7 @@ class Dims {
 
   std::int64_t& operator[](std::size_t index) { return data()[index]; }
   const std::int64_t& operator[](std::size_t index) const { return data()[index]; }
-  // at raises a std::out_of_range for an index that isn't there.
+  // at raises std::out_of_range for an index past the end.
   std::int64_t& at(std::size_t index) { return data()[checked(index)]; }
   const std::int64_t& at(std::size_t index) const { return data()[checked(index)]; }
   std::int64_t& front() { return data()[0]; }
@@ -129,8 +129,8 @@ class Dims {
     }
   }
 
-  // insert returns where the first new value stands, erase where what followed does. The values may
-  // be of the list itself.
+  // insert returns the place of the first new value; erase returns the place of the value after the
+  // erased ones. The inserted values may be of the list itself.
   iterator insert(const_iterator at, std::int64_t value) { return insert(at, 1, value); }
   iterator insert(const_iterator at, std::size_t count, std::int64_t value) {
     iterator gap = open_gap(at, count);

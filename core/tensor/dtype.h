@@ -78,7 +78,7 @@ T rounded_to(double x) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     auto nearest = static_cast<float>(x);
     if (double(nearest) == x || x != x) return T(nearest);
-    // Round to odd instead: truncate, then mark the lost bits in the last one, so that the next
+    // Round to odd instead: truncate, then set the last bit if any bits were lost, so that the next
     // rounding sees them.
     auto bits = std::bit_cast<std::uint32_t>(nearest);
     if ((nearest > 0 ? double(nearest) > x : double(nearest) < x)) --bits;

@@ -9,7 +9,7 @@
 namespace simmesh {
 
 // eigen_map and mutable_eigen_map show the elements of a tensor to Eigen, without a copy: kernels
-// of one's own ops can be written in it. Only programs that include this header need Eigen. A map
+// of a program's own ops can use Eigen. Only programs that include this header need Eigen. A map
 // must not outlive the tensor, nor a write to it by other means.
 //
 //   Tensor x = zeros({4, 3}, DType::float32), w = zeros({3, 2}, DType::float32);
@@ -42,7 +42,7 @@ struct EigenLayout {
   std::int64_t rows = 1, columns = 1;
   std::int64_t row_stride = 1, column_stride = 1;
 
-  // Two elements lie at one place if some steps along the rows equal some along the columns.
+  // Two elements share a place if some steps along the rows equal some along the columns.
   bool overlaps() const {
     if (rows * columns <= 1) return false;
     if (columns == 1) return row_stride == 0;
@@ -116,7 +116,7 @@ EigenMap<T> mutable_eigen_map(Tensor& tensor) {
 }
 
 // eigen_vector_map returns the elements of a tensor of at most one dim as what Eigen knows to be a
-// vector; mutable_eigen_vector_map does so for writing. They throw as the maps above do.
+// vector; mutable_eigen_vector_map does so for writing. They raise as the maps above do.
 template <class T>
 EigenVectorMap<const T> eigen_vector_map(const Tensor& tensor) {
   detail::EigenLayout layout = detail::eigen_layout<T>(tensor, 1);

@@ -9,7 +9,8 @@ namespace simmesh {
 
 namespace {
 
-// The signed integers as wide as a float dtype, without its sign, and its infinity.
+// A float dtype, by its bits as a signed integer of the same width: those of all but the sign, of
+// infinity and of the quiet NaN.
 template <class Bits, Bits infinity_bits, Bits nan_bits>
 struct Float {
   using Stored = Bits;
@@ -32,7 +33,7 @@ decltype(auto) visit_float(DType dtype, F&& f) {
   }
 }
 
-// What is in the first cache is read again there.
+// Pieces fit into the first cache, so that reading them again is fast.
 constexpr std::size_t piece_bytes = 4096;
 
 // The difference is negative for a NaN alone.

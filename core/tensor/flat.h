@@ -7,17 +7,18 @@
 
 namespace simmesh {
 
-// A flat tensor has one dim and holds tensors one after another, each in row-major order.
+// Flat tensors have one dim, and hold tensors one after another, each in row-major order.
 
 // flat_parts returns views of a flat tensor: one for each shape, from its element `start` on.
-// Raises an IndexError where they don't fit in.
+// Raises an IndexError where they don't fit.
 std::vector<Tensor> flat_parts(const Tensor& flat, gsl::span<const Shape> shapes,
                                std::int64_t start = 0);
 
-// copy_flat_ writes tensors of a flat tensor's dtype into it, from its begin on.
+// copy_flat_ writes tensors, of the dtype of the flat tensor, into it one after another from its
+// begin.
 void copy_flat_(Tensor& flat, gsl::span<const Tensor> tensors);
 
-// flattened returns a new flat tensor of those of one dtype.
+// flattened returns a new flat tensor that holds tensors of one dtype.
 Tensor flattened(gsl::span<const Tensor> tensors, DType dtype);
 
 // as_bytes returns a contiguous tensor's bytes, as a flat view of uint8.

@@ -10,7 +10,7 @@ namespace simmesh {
 
 namespace detail {
 
-// A float as the bits of an IEEE binary16, rounded to nearest even.
+// Returns the bits of the IEEE binary16 nearest to x, ties to even.
 constexpr std::uint16_t half_bits(float value) {
   std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   auto sign = std::uint16_t(bits >> 16 & 0x8000);
@@ -37,7 +37,7 @@ constexpr float float_of_half(std::uint16_t half) {
   return std::bit_cast<float>(sign | ((magnitude << 13) + ((127 - 15) << 23)));
 }
 
-// A float as the bits of a bfloat16, rounded to nearest even.
+// Returns the bits of the bfloat16 nearest to x, ties to even.
 constexpr std::uint16_t bfloat16_bits(float value) {
   std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7FFFFFFF) > 0x7F800000) return std::uint16_t(bits >> 16 & 0x8000) | 0x7FC0;
@@ -94,7 +94,7 @@ inline constexpr bool is_16_bit = std::is_same_v<T, Half> || std::is_same_v<T, B
 
 namespace detail {
 
-// The limits of a 16-bit type, from the bits of its extremes.
+// Limits of a 16-bit type, from the bits of its extremes.
 template <class T, std::uint16_t infinity_bits, std::uint16_t least_normal_bits, int digits_of>
 struct Float16Limits {
   static constexpr bool is_specialized = true;

@@ -20,7 +20,7 @@ struct TensorLaunch {
   bool copies_host_memory = false;
 };
 
-// launch tells the rank's clock of an operation on the current stream, and whoever watches the rank
+// launch tells the rank's clock of an operation on the current stream, and those who watch the rank
 // (see Watch). Raises a RuntimeError where it races with an earlier one. Without a clock and
 // watchers it does nothing.
 void launch_on_clock(Clock& clock, const TensorLaunch& kernel);

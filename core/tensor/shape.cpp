@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-// Of any sizes.
+// Handles sizes of any value.
 std::int64_t checked_element_count(DimSpan shape) {
   const std::int64_t* sizes = shape.data();
   std::int64_t count = 1;
@@ -31,8 +31,8 @@ std::int64_t checked_element_count(DimSpan shape) {
 
 }  // namespace
 
-// By pointers: a span's iterators check every step, and each new tensor asks. A product of two
-// numbers below 2^31 doesn't overflow.
+// Uses pointers, since a span's iterators check every step and each new tensor calls this. A
+// product of two numbers below 2^31 doesn't overflow.
 std::int64_t numel(DimSpan shape) {
   std::int64_t count = 1;
   const std::int64_t* end = shape.data() + shape.size();

@@ -29,7 +29,7 @@ inline constexpr std::int64_t dims_max = 32;
 std::int64_t numel(DimSpan shape);
 
 // contiguous_strides returns the row-major strides, in elements, as PyTorch computes them: an empty
-// or unit dim counts as one.
+// dim counts as size one.
 Strides contiguous_strides(DimSpan shape);
 
 // next_index advances a row-major multi-index within shape; returns false after the last one.

@@ -29,7 +29,7 @@ void StreamCopies::copy(std::byte* target, gsl::span<const std::byte> source) {
   std::memcpy(target, from, left);
 }
 
-// What is streamed becomes visible in no order otherwise.
+// Without a fence, streamed stores become visible in no particular order.
 StreamCopies::~StreamCopies() { _mm_sfence(); }
 
 #else

@@ -7,8 +7,8 @@ namespace simmesh {
 
 namespace {
 
-// The cache lines at both ends of a shorter block, which go through the caches, would be much of
-// it.
+// In a shorter block the cache lines at both ends, which go through the caches, would be a large
+// part.
 constexpr std::int64_t streamed_block_bytes_min = 512;
 
 }  // namespace
@@ -34,8 +34,8 @@ StridedCopy::StridedCopy(DimSpan target_strides, DimSpan source_strides, DimSpan
   plane_.rows = take_innermost();
 }
 
-// Makes the dim longer that is innermost so far, where walking both is the same as that. Loops are
-// changed where they lie: one that was just written is slow to copy.
+// Extends the innermost dim so far, where one walk over both dims is the same; else adds a loop.
+// Loops are changed in place, since one that was just written is slow to copy.
 void StridedCopy::add(std::int64_t size, std::int64_t target, std::int64_t source) {
   bool merges = around_count_ > 0 && around_[around_count_ - 1].target == target * size &&
                 around_[around_count_ - 1].source == source * size;

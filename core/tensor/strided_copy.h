@@ -9,19 +9,19 @@
 
 namespace simmesh {
 
-// StridedBytes is where an array is written to.
+// StridedBytes is the target of a copy of an array.
 struct StridedBytes {
   std::byte* data;
   DimSpan strides;  // in elements
 };
-// ConstStridedBytes is where an array is read from.
+// ConstStridedBytes is the source of a copy of an array.
 struct ConstStridedBytes {
   const std::byte* data;
   DimSpan strides;  // in elements
 };
 
-// StridedCopy copies arrays of one shape from one set of strides, in elements, to another. What
-// shape and strides amount to is worked out once: neighbouring dims that are contiguous on both
+// StridedCopy copies arrays of one shape from one set of strides, in elements, to another. The
+// loops are worked out once from shape and strides: neighbouring dims that are contiguous on both
 // sides are copied as one block.
 class StridedCopy {
  public:
@@ -31,7 +31,7 @@ class StridedCopy {
   // operator() copies the array that begins at source to target.
   void operator()(std::byte* target, const std::byte* source) const;
 
-  // past_caches does so to where nobody reads the elements soon; see stream_copy.
+  // past_caches copies to memory that nobody reads soon; see stream_copy.
   void past_caches(std::byte* target, const std::byte* source) const;
 
  private:

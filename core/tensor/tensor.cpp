@@ -34,7 +34,7 @@ void check_same_layout(const Tensor& target, const Tensor& source, std::string_v
           to_string(source.shape()));
 }
 
-// Charged, and without elements: as all tensors are in a World of shapes only.
+// True for a tensor that is charged and has no elements, as all tensors in a World of shapes only.
 bool is_only_a_shape(const Tensor& x) {
   return x.storage() && !x.storage()->is_meta() && !x.storage()->has_elements();
 }
@@ -87,7 +87,7 @@ Tensor::Tensor(DistributionPtr distribution, DType dtype, Shape shape)
       count_(simmesh::numel(shape_)),
       dtype_(dtype) {}
 
-// Most tensors have no attachment, and ask no further.
+// Most tensors have no attachment, so the test for one comes first.
 const AttachedViews* Tensor::attached_views() const {
   if (!distribution_ && !tracking_) [[likely]]
     return nullptr;
@@ -262,8 +262,8 @@ Tensor full(DimSpan shape, DType dtype, double value) {
 
 namespace {
 
-// WriteBetween knows what was kept of the buffer of a tensor that is written next. Between the
-// elements of a strided one lie others, of which it stays.
+// WriteBetween keeps the companion of a tensor's buffer over a write to the tensor. The elements of
+// a strided tensor have others between them, whose companion must stay.
 class WriteBetween {
  public:
   explicit WriteBetween(const Tensor& target)
@@ -272,7 +272,8 @@ class WriteBetween {
         offset_(storage_.buffer_offset()),
         kept_(target.is_contiguous() ? nullptr : storage_.buffer()->companion()) {}
 
-  // kept returns it for the buffer that was written, which is a copy where others saw the first.
+  // kept returns the companion for the buffer that was written, which is a copy where the first
+  // buffer was shared.
   CompanionPtr kept() const {
     if (!kept_) return storage_.buffer()->companion();
     bool is_copy = storage_.buffer().get() != buffer_;
@@ -302,7 +303,8 @@ void copy_(Tensor& target, const Tensor& source) {
   if (!kept && (!before || target.is_contiguous())) [[likely]]
     return;
   Buffer& buffer = *target.storage()->buffer();
-  // A source of which nothing is kept lies, for what is kept of the target, past the end.
+  // Without a companion the source gets places past the end of the buffer, where the target's
+  // companion has nothing.
   Strides nowhere(target.shape().size(), 0);
   if (!kept) from = {buffer.bytes(), target.shape(), nowhere, from.element_bytes};
   buffer.set_companion((kept ? kept : before)->with_copy(before, from, places_of(target)));

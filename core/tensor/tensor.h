@@ -54,24 +54,25 @@ class Tensor {
   std::int64_t storage_offset() const { return offset_; }
   const StoragePtr& storage() const { return storage_; }
   bool is_contiguous() const;
-  // is_meta says that the tensor is of the meta device: it has a shape and a dtype, no elements,
-  // and takes no memory of a rank. has_elements is false for those, and for all tensors of a World
-  // of shapes only: what would write their elements does nothing, what would read them raises.
+  // is_meta is true for a tensor of the meta device: it has a shape and a dtype, no elements, and
+  // takes no memory of a rank. has_elements is false for those, and for all tensors of a World of
+  // shapes only: code that would write their elements does nothing, code that would read them
+  // raises.
   bool is_meta() const { return storage_ && storage_->is_meta(); }
   bool has_elements() const { return storage_ && storage_->has_elements(); }
 
   // tracking is the tape's part of the tensor, null where it takes no part in differentiation;
-  // distribution that of a tensor that is cut over a mesh.
+  // distribution describes a tensor that is cut over a mesh, null for others.
   const TrackingPtr& tracking() const { return tracking_; }
   const DistributionPtr& distribution() const { return distribution_; }
   void set_tracking(TrackingPtr tracking) { tracking_ = std::move(tracking); }
   bool requires_grad() const { return tracking_ && tracking_->requires_grad(); }
-  // detach returns the same data without the tape's part; local_part what this rank holds of it:
-  // the same, but of a tensor that is cut over a mesh its piece.
+  // detach returns the same data without the tape's part. local_part does the same, but returns
+  // this rank's piece of a tensor that is cut over a mesh.
   Tensor detach() const;
   Tensor local_part() const { return distribution_ ? distributed_part() : detach(); }
 
-  // data points to the first element. Elements lie at the strides. What the tape saved of the
+  // data points to the first element. The elements are at the strides. What the tape saved of the
   // tensor is stale once mutable_data or mutable_values was called.
   const std::byte* data() const {
     return storage_->data() + std::size_t(offset_) * bytes_per_element(dtype_);
@@ -90,9 +91,9 @@ class Tensor {
     return {reinterpret_cast<T*>(mutable_data()), std::size_t(count_)};
   }
 
-  // Views of the same storage. They throw an IndexError for a dim out of range and a ValueError for
-  // sizes that don't fit. Of a tensor that is recorded on the tape or cut over a mesh they, and
-  // contiguous and clone, are ops: see core/ops/shapes/views.h.
+  // Views of the same storage. They raise an IndexError for a dim out of range and a ValueError for
+  // sizes that don't fit. For a tensor that is recorded on the tape or cut over a mesh, these
+  // methods and contiguous and clone are ops: see core/ops/shapes/views.h.
   Tensor narrow(const Narrow& range) const;
   Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
   Tensor permute(DimSpan dims) const;
@@ -101,21 +102,23 @@ class Tensor {
   // view keeps the row-major order of a contiguous tensor under a shape of as many elements.
   Tensor view(DimSpan shape) const;
 
-  // contiguous returns this tensor if its elements lie in row-major order, else a copy that does.
+  // contiguous returns this tensor if its elements are in row-major order, else a copy whose
+  // elements are.
   Tensor contiguous() const;
-  // clone returns a contiguous tensor with a storage of its own. Its bytes are shared until one of
-  // the two writes.
+  // clone returns a contiguous tensor with a storage of its own. The two share bytes until one is
+  // written.
   Tensor clone() const;
 
  private:
   friend Tensor empty(DimSpan shape, DType dtype);
 
-  // A contiguous tensor of known count.
+  // A contiguous tensor of a known number of elements.
   Tensor(StoragePtr storage, DType dtype, DimSpan shape, std::int64_t count);
   void check_access(DType dtype) const;
   [[noreturn]] void refuse_dim(std::int64_t dim) const;
   Tensor distributed_part() const;
-  // attached_views returns what views of the tensor run through, null where it is a plain one.
+  // attached_views returns the implementation that views of the tensor use, null for a plain
+  // tensor.
   const AttachedViews* attached_views() const;
 
   StoragePtr storage_;
@@ -128,15 +131,14 @@ class Tensor {
   DType dtype_ = DType::float32;
 };
 
-// empty returns a contiguous tensor of uninitialised elements; zeros and full one of equal
+// empty returns a contiguous tensor of uninitialised elements; zeros and full return one of equal
 // elements.
 Tensor empty(DimSpan shape, DType dtype);
 Tensor zeros(DimSpan shape, DType dtype);
 Tensor full(DimSpan shape, DType dtype, double value);
 
 // empty_meta returns a contiguous tensor of the meta device, of which only shape and dtype count;
-// or one that is charged to the rank's ledger and stands for what will be there once it adopts
-// bytes.
+// or one that is charged to the rank's ledger, and gets its bytes later by adopting them.
 Tensor empty_meta(DimSpan shape, DType dtype, bool charged = false);
 
 inline Tensor empty(std::initializer_list<std::int64_t> shape, DType dtype) {
@@ -166,15 +168,15 @@ Tensor tensor_of(std::initializer_list<std::int64_t> shape, std::initializer_lis
 void copy_(Tensor& target, const Tensor& source);
 
 // adopt_ lets target take the elements of a contiguous source of the same shape and dtype: without
-// a copy where target is all of its storage, else like copy_.
+// a copy where target covers its whole storage, else like copy_.
 void adopt_(Tensor& target, const Tensor& source);
 
 // same_bits says whether two tensors have equal dtype, shape and bits. NaNs are compared as bits.
 bool same_bits(const Tensor& a, const Tensor& b);
 
-// difference_in_bits says in words how two tensors differ: in dtype or shape; else in how many
-// elements, by how much at most, and what the first of them are. Empty where they have the same
-// bits.
+// difference_in_bits describes how two tensors differ: in dtype or shape; else the number of
+// elements, the largest difference, and the first elements that differ. Empty where they have the
+// same bits.
 //   2 of 6 elements of float32[2, 3] differ, by at most 4; the first at [0, 2]: expected 1, got 3
 std::string difference_in_bits(const Tensor& actual, const Tensor& expected);
 

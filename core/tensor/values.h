@@ -18,7 +18,7 @@ class Values : public gsl::span<T> {
  public:
   using gsl::span<T>::span;
 
-  // Index is an element's number and the line that asks for it.
+  // Index is an element's number, with the line of the code that asks for it.
   struct Index {
     template <std::integral Number>
     constexpr Index(Number at, CallSite site = CallSite::here())

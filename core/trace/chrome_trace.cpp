@@ -6,7 +6,7 @@ namespace simmesh {
 
 namespace {
 
-// Bytes that JSON doesn't take as they are, and those outside ASCII, which may be no UTF-8.
+// Escapes what JSON can't hold as it is, and bytes outside ASCII, which may not be UTF-8.
 std::string json_text(std::string_view text) {
   std::string result = "\"";
   for (char letter : text) {

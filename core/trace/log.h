@@ -6,8 +6,8 @@
 
 namespace simmesh {
 
-// Log takes messages that help to understand a run. It is part of a World's options: nothing is
-// logged unless a sink is given, and no message is made then.
+// Log takes messages that help to understand a run. It is part of a World's options: without a sink
+// nothing is logged, and no message is formatted.
 struct Log {
   std::function<void(std::string_view)> debug = nullptr;
   std::function<void(std::string_view)> warning = nullptr;

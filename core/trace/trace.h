@@ -10,7 +10,7 @@
 namespace simmesh {
 
 // Trace keeps the newest events of a run, oldest first, in a ring of bounded size. It is always on:
-// recording is a store.
+// recording an event is a few stores.
 class Trace {
  public:
   explicit Trace(std::size_t events_max) : events_max_(events_max) {}
@@ -38,15 +38,16 @@ class Trace {
   }
 
  private:
-  // make_room takes one place more, or begins the full ring again; says whether there is a place.
+  // make_room makes room for one more event, or starts over at the begin of a full ring. Returns
+  // whether there is a place.
   bool make_room();
 
   std::size_t events_max_;
   std::vector<Event> events_;
   std::uint64_t recorded_ = 0;
-  // Where the next event goes, which is at the oldest one once the ring is full, and the end of the
-  // places. The event is written there field by field: one put together elsewhere would be read in
-  // wider words than it was written in, which processors are slow at.
+  // The place of the next event, which is the oldest one's once the ring is full, and the end of
+  // the places. The event is written there field by field: an event that was built elsewhere would
+  // be read in wider words than it was written in, which is slow on processors.
   Event* next_ = nullptr;
   Event* end_ = nullptr;
 };

@@ -13,15 +13,15 @@ class FSDPState;
 class FSDPParamGroup;
 struct StateContext;
 
-// GradientReduction is a finalisation of backward that wasn't waited for: of which tree.
+// GradientReduction is a finalisation of backward that wasn't waited for, with its tree.
 struct GradientReduction {
   const StateContext* owner;
 };
 
-// CommContext is what all groups below one root, or below several that share it, have in common:
-// the streams they communicate on, and the order of their forwards, from which backward takes what
-// to prefetch. An entry that its root's last backward used up is null; indices stay valid until all
-// entries are null.
+// CommContext is shared by all groups below one root, or below several roots that share it: the
+// streams on which they communicate, and the order of their forwards, from which backward takes the
+// groups to prefetch. An entry that its root's last backward used up is null; indices stay valid
+// until all entries are null.
 class CommContext {
  public:
   explicit CommContext(std::unique_ptr<CommStreams> streams = std::make_unique<CommStreams>())
@@ -33,10 +33,11 @@ class CommContext {
   FSDPParamGroup* group_at(std::int64_t index) const;
   // forget_forwards drops the entries of all groups of some states.
   void forget_forwards(const std::vector<FSDPState*>& states);
-  // has_forwards_besides says whether there are entries of other states.
+  // has_forwards_besides is true if there are entries of other states.
   bool has_forwards_besides(const std::vector<FSDPState*>& states) const;
 
-  // active_reduction is a finalisation that wasn't waited for, of one of the roots; null without.
+  // active_reduction is a finalisation that wasn't waited for, of one of the roots; null if there
+  // is none.
   const std::shared_ptr<GradientReduction>& active_reduction() const { return reduction_; }
   void set_active_reduction(std::shared_ptr<GradientReduction> reduction) {
     reduction_ = std::move(reduction);

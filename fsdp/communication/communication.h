@@ -8,15 +8,16 @@
 
 namespace simmesh::fsdp {
 
-// What a user may put in the place of a group's collectives and of the memory that they use. A
-// function that isn't given leaves things as they are.
+// Replacements of a group's collectives, and of the memory that they use, by the user. A function
+// that isn't given leaves things as they are.
 
 // CommAllocate returns memory for a flat buffer of a collective: contiguous, of the shape and dtype
 // asked for. It is called on the stream that fills the buffer.
 using CommAllocate = std::function<Tensor(const Shape& shape, DType dtype)>;
 
 // AllGatherCall is the gather of a group. The input is this rank's part; the output, of all ranks'
-// parts, is what CommAllocate gave, which then holds the input in its place, else undefined.
+// parts, is the buffer of CommAllocate, which then holds the input in its place; undefined without
+// one.
 struct AllGatherCall {
   const Tensor& input;
   Tensor output;
@@ -30,8 +31,8 @@ struct AllGather {
   CommAllocate allocate = {};
 };
 
-// ReduceScatterCall is the reduction of a group. The output is what CommAllocate gave for this
-// rank's part, else undefined.
+// ReduceScatterCall is the reduction of a group. The output is the buffer of CommAllocate for this
+// rank's part; undefined without one.
 struct ReduceScatterCall {
   const Tensor& input;
   Tensor output;
@@ -54,8 +55,8 @@ struct AllReduceHook {
   std::optional<Stream> stream = {};
 };
 
-// allocated returns a buffer of what is asked for. Raises a RuntimeError where `allocate` gives
-// another one.
+// allocated returns a buffer of the shape and dtype asked for. Raises a RuntimeError where
+// `allocate` returns another one.
 Tensor allocated(const CommAllocate& allocate, const Shape& shape, DType dtype);
 
 }  // namespace simmesh::fsdp

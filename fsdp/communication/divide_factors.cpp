@@ -8,7 +8,7 @@ namespace simmesh::fsdp {
 
 namespace {
 
-// The smallest power of two that is no divisor of the factor any more, or whose square reaches it.
+// Returns the smallest power of two that doesn't divide the factor, or whose square reaches it.
 double factor_before(double factor) {
   double before = 1.0;
   while (std::fmod(factor, before) == 0.0 && factor / before > before) before *= 2.0;

@@ -21,7 +21,7 @@ MemoryPoolIndex pool_of(const ProcessGroup& group, CachingAllocator& allocator) 
   return pools.back().second;
 }
 
-// PoolScope lets storages that are made in it come from a group's pool.
+// PoolScope makes storages that are made in its scope come from a group's pool.
 class PoolScope {
  public:
   explicit PoolScope(const ProcessGroup& group)

@@ -16,20 +16,20 @@ class FSDPState;
 class FSDPParamGroup;
 class FSDPParam;
 
-// TrainingState is where in an iteration a state or group is.
+// TrainingState is the phase of an iteration in which a state or group is.
 enum class TrainingState : std::uint8_t { idle, forward, pre_backward, post_backward };
 std::string_view to_string(TrainingState state);
 
-// ShardedState says what is registered on the modules: shards, shards over the smaller mesh, or
-// whole parameters.
+// ShardedState is what is registered on the modules: shards, shards over the smaller mesh, or whole
+// parameters.
 enum class ShardedState : std::uint8_t { sharded, sharded_post_forward, unsharded };
 std::string_view to_string(ShardedState state);
 
-// Pass is the half of an iteration that a gather is prefetched for.
+// Pass is the half of an iteration for which a gather is prefetched.
 enum class Pass : std::uint8_t { forward, backward };
 std::string_view to_string(Pass pass);
 
-// EventKind is what one rank did; the meaning of each is in docs/fsdp.md.
+// EventKind is an action of one rank; docs/fsdp.md has the meaning of each.
 enum class EventKind : std::uint8_t {
   lazy_init,
   group_lazy_init,
@@ -65,7 +65,7 @@ struct Event {
   std::int64_t index = 0;                        // record_post_forward
   std::int64_t group_size = 0;
   ReduceOp op = ReduceOp::sum;
-  // What a collective reads and gives. The output of an all_gather comes with the wait for it.
+  // The input and output of a collective. The output of an all_gather comes with the wait for it.
   Tensor input = {};
   Tensor output = {};
   std::int64_t output_numel = 0;

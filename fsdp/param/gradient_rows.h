@@ -6,8 +6,8 @@
 
 namespace simmesh::fsdp {
 
-// RowPlace says where in a flat buffer of `ranks` rows of `row` elements a parameter's part of each
-// row begins.
+// RowPlace is where a parameter's part of each row begins in a flat buffer of `ranks` rows of `row`
+// elements.
 struct RowPlace {
   std::int64_t ranks;
   std::int64_t row;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view mesh_info_source = "fsdp/fully_shard";
 
-// Several dims as one.
+// Returns several dims joined into one.
 DeviceMesh joined(const DeviceMesh& mesh, const std::vector<std::string>& names) {
   DeviceMesh part = mesh[DimNames(names)];
   return names.size() == 1 ? part : part.flatten();

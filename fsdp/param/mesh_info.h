@@ -33,12 +33,12 @@ struct MeshInfo {
 // one without names.
 MeshInfo mesh_info_of(const DeviceMesh& mesh);
 
-// spmd_mesh_info_of takes the named dims of a mesh as the data-parallel ones; without a dim for
+// spmd_mesh_info_of uses the named dims of a mesh as the data-parallel ones; without a dim for
 // shard, parameters are replicated. Raises a ValueError where none is named, a name isn't known or
 // the mesh has no names.
 MeshInfo spmd_mesh_info_of(const DeviceMesh& mesh, const DataParallelMeshDims& dims);
 
-// PostForward says where parameters go after forward: over a smaller mesh, over the whole mesh
+// PostForward is where parameters go after forward: over a smaller mesh, over the whole mesh
 // (`reshards` alone), or nowhere.
 struct PostForward {
   bool reshards = true;
@@ -46,7 +46,7 @@ struct PostForward {
 };
 
 // post_forward_of raises a ValueError for a number that isn't a factor of the shard group's size.
-// Parameters that are replicated only stay as they are.
+// Parameters that are only replicated don't change.
 PostForward post_forward_of(const ReshardAfterForward& reshard, const MeshInfo& mesh);
 
 }  // namespace simmesh::fsdp

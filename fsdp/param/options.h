@@ -15,7 +15,7 @@
 
 namespace simmesh::fsdp {
 
-// ReshardAfterForward says what happens to gathered parameters after forward: true frees them,
+// ReshardAfterForward selects what happens to gathered parameters after forward: true frees them,
 // false keeps them, and an int n keeps 1/n of them on each of n neighbouring ranks. By default they
 // are freed, except those of the root.
 class ReshardAfterForward {
@@ -36,7 +36,7 @@ class ReshardAfterForward {
 
 using ParamDtypeFn = std::function<std::optional<DType>(const Tensor& parameter)>;
 
-// MixedPrecisionPolicy says in which dtypes parameters are gathered and used, gradients are
+// MixedPrecisionPolicy sets the dtypes in which parameters are gathered and used, gradients are
 // reduced, and outputs are returned. Without a param_dtype or output_dtype these are the
 // parameters' own. Without a reduce_dtype gradients are reduced in the grad_dtype of the parameters
 // (core/autograd/grad_dtype.h), which is their own dtype where it isn't set, whatever param_dtype
@@ -46,8 +46,8 @@ struct MixedPrecisionPolicy {
   std::optional<DType> reduce_dtype = {};
   std::optional<DType> output_dtype = {};
   bool cast_forward_inputs = true;
-  // Chooses for a parameter, when fully_shard is applied: nothing or param_dtype for the latter, or
-  // the parameter's own dtype, in which it is then gathered and used. Inputs are cast to
+  // Chooses the dtype in which a parameter is gathered and used, when fully_shard is applied:
+  // param_dtype, which is also the default, or the parameter's own dtype. Inputs are cast to
   // param_dtype all the same. All ranks must choose the same. Since PyTorch 2.15.
   ParamDtypeFn param_dtype_override_fn = {};
 };
@@ -55,13 +55,13 @@ struct MixedPrecisionPolicy {
 // CPUOffloadPolicy keeps shards and their gradients in the memory of the host, which the ledger of
 // the rank doesn't count.
 struct CPUOffloadPolicy {
-  // Gradients are copied to pinned memory while backward goes on; to other memory each copy makes
+  // Copies gradients to pinned memory while backward continues; with other memory each copy makes
   // the host wait.
   bool pin_memory = true;
 };
 
-// ShardPlacementResult says along which dim a parameter is sharded, and over which mesh where that
-// isn't the module's: parameters with a mesh of their own form a group of their own.
+// ShardPlacementResult is the dim along which a parameter is sharded, and the mesh where that isn't
+// the module's: parameters with a mesh of their own form a group of their own.
 struct ShardPlacementResult {
   Placement placement = Shard(0);
   std::optional<DeviceMesh> mesh = {};
@@ -69,8 +69,8 @@ struct ShardPlacementResult {
 using ShardPlacementFn =
     std::function<std::optional<ShardPlacementResult>(const Tensor& parameter)>;
 
-// DataParallelMeshDims names the dims of a mesh on which all parameters are distributed already
-// that stand for data parallelism; several are taken as one.
+// DataParallelMeshDims names the dims for data parallelism of a mesh on which all parameters are
+// already distributed; several dims count as one.
 struct DataParallelMeshDims {
   std::vector<std::string> shard = {};
   std::vector<std::string> replicate = {};
@@ -78,7 +78,7 @@ struct DataParallelMeshDims {
 
 // FullyShardOptions are the arguments of fully_shard, with PyTorch's names and defaults.
 struct FullyShardOptions {
-  // 1-D: shards; 2-D: the first dim replicates, the second shards. All ranks where not given.
+  // 1-D: shards; 2-D: the first dim replicates, the second shards. All ranks by default.
   std::optional<DeviceMesh> mesh = {};
   ReshardAfterForward reshard_after_forward = {};
   ShardPlacementFn shard_placement_fn = {};
@@ -87,7 +87,7 @@ struct FullyShardOptions {
   // Parameters that are left alone.
   std::vector<Tensor> ignored_params = {};
   std::optional<DataParallelMeshDims> dp_mesh_dims = {};
-  // What parameters send to all-gathers instead of their shards. Not with an int for
+  // The tensors that parameters send to all-gathers instead of their shards. Not with an int for
   // reshard_after_forward (NotImplementedError).
   GatherExtensionFn gather_extension_fn = {};
 };

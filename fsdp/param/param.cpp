@@ -19,8 +19,8 @@ Tensor new_zeros(const Shape& shape, const Tensor& like) {
   return like.is_meta() ? empty_meta(shape, like.dtype()) : zeros(shape, like.dtype());
 }
 
-// Where parts don't divide evenly a strided shard may give other pieces than cutting them one after
-// the other, as is done here: then the placements say in which order.
+// Where parts don't divide evenly a strided shard may give other pieces than cutting one dim after
+// the other, as is done here: then the placements get a shard order.
 void keep_pieces(DTensorSpec& spec) {
   const Shape& mesh = spec.mesh().shape();
   std::optional<Sharding> in_order = decode_strided(spec.sharding, mesh);
@@ -81,7 +81,7 @@ void FSDPParam::check(const Tensor& parameter, const Tensor& whole) const {
           to_string(DimSpan(whole.shape())), sharding_.mesh.shard_size());
 }
 
-// The part of a distributed parameter's spec that stays when it is gathered.
+// Keeps the part of a distributed parameter's spec that remains when it is gathered.
 void FSDPParam::adopt_inner_spec(const Tensor& parameter) {
   const std::vector<std::string>& dims = sharding_.data_dims;
   if (!parameter.distribution())

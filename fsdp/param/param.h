@@ -18,7 +18,7 @@
 namespace simmesh::fsdp {
 
 // ParameterSlots are the places of one parameter in the modules: the first one found owns it, and
-// the slots tied to it are aliases, which are rewritten together with it.
+// the slots tied to it are aliases, which are replaced together with it.
 struct ParameterSlots {
   struct Slot {
     nn::Module* module;
@@ -28,16 +28,16 @@ struct ParameterSlots {
   std::vector<Slot> aliases;
 };
 
-// ParamSharding says how one parameter is to be sharded.
+// ParamSharding is how one parameter is to be sharded.
 struct ParamSharding {
   MeshInfo mesh;
   std::optional<MeshInfo> post_forward = {};
   Placement placement = Shard(0);
   std::optional<CPUOffloadPolicy> offload = {};
   std::optional<GatherExtension> extension = {};
-  // What param_dtype_override_fn chose in the place of the policy's param_dtype.
+  // The choice of param_dtype_override_fn, in place of the policy's param_dtype.
   std::optional<DType> param_dtype = {};
-  // Dims of the parameter's own mesh that stand for data parallelism: of SPMD meshes.
+  // For SPMD meshes: the dims of the parameter's own mesh that stand for data parallelism.
   std::vector<std::string> data_dims = {};
 };
 
@@ -49,8 +49,8 @@ struct ParamSharding {
 // Offsets and shapes are in docs/fsdp.md.
 class FSDPParam {
  public:
-  // Shards the parameter and registers the shard. Raises what PyTorch raises for parameters that
-  // can't be sharded so.
+  // Shards the parameter and registers the shard. Raises as PyTorch does for parameters that can't
+  // be sharded so.
   FSDPParam(const Tensor& parameter, ParameterSlots slots, ParamSharding sharding);
   FSDPParam(const FSDPParam&) = delete;
   FSDPParam& operator=(const FSDPParam&) = delete;
@@ -82,9 +82,10 @@ class FSDPParam {
   void init_dtypes(const MixedPrecisionPolicy& policy);
   DType orig_dtype() const { return orig_dtype_; }
   std::optional<DType> reduce_dtype() const { return reduce_dtype_; }
-  // grad_dtype is what the user set on the parameter, also if something replaced or converted it
-  // since. sharded_grad_dtype is the dtype of the shard's gradient, unsharded_grad_dtype the one in
-  // which gradients of the whole add up and are reduced; nothing: the one that they come in.
+  // grad_dtype is the one that the user set on the parameter, even if something replaced or
+  // converted the parameter since. sharded_grad_dtype is the dtype of the shard's gradient,
+  // unsharded_grad_dtype the one in which gradients of the whole add up and are reduced; empty for
+  // the one in which they come.
   const GradDtype& grad_dtype() const { return grad_dtype_; }
   std::optional<DType> sharded_grad_dtype() const { return grad_dtype_.dtype_for(orig_dtype_); }
   std::optional<DType> unsharded_grad_dtype() const { return unsharded_grad_dtype_; }
@@ -92,13 +93,13 @@ class FSDPParam {
   // set_keep_unsharded_storage keeps the bytes of the whole when shards are registered.
   void set_keep_unsharded_storage(bool keep) { keeps_unsharded_storage_ = keep; }
 
-  // reset_sharded_param takes over what is registered now, after something replaced or converted
-  // it: pads it where it isn't padded. Changes and allocates nothing where all is as it was.
+  // reset_sharded_param adopts the registered parameter, after something replaced or converted it,
+  // and pads it where it isn't padded. If nothing changed, it changes and allocates nothing.
   void reset_sharded_param();
 
   // gather_input returns this rank's flat part of the next gather.
   Tensor gather_input();
-  // GatheredRows is what a gather brought for this parameter: a row of bytes from each rank.
+  // GatheredRows is the result of a gather for this parameter: a row of bytes from each rank.
   struct GatheredRows {
     const std::byte* first;
     std::size_t stride;
@@ -108,19 +109,20 @@ class FSDPParam {
   };
   void take_gathered(const GatheredRows& rows);
 
-  // What is registered changes; each does nothing where it is registered already.
+  // These change which parameter is registered; each does nothing where its own is already
+  // registered.
   void to_unsharded();
   void to_sharded();
   // Keeps the own slice over the smaller mesh. Raises a NotImplementedError for parameters that
   // were distributed before.
   void to_sharded_post_forward();
 
-  // begin_unsharded_grad lets the tape add up gradients as they come, up to end_unsharded_grad,
-  // where what they are added to or reduced in is wider; `reduces` says whether they are reduced at
-  // the end of this pass. end_unsharded_grad keeps what is there in unsharded_grad_dtype.
+  // begin_unsharded_grad makes the tape add up gradients as they come, up to end_unsharded_grad,
+  // where the dtype in which they are added or reduced is wider; `reduces` is true if they are
+  // reduced at the end of this pass. end_unsharded_grad keeps the gradient in unsharded_grad_dtype.
   void begin_unsharded_grad(bool reduces);
   void end_unsharded_grad();
-  // take_unsharded_grad returns the gradient that is to be reduced, and drops it.
+  // take_unsharded_grad returns the gradient to reduce, and drops it.
   Tensor take_unsharded_grad();
   // accumulate_unsharded_grad adds the tape's gradient to the one kept in another dtype, if any.
   void accumulate_unsharded_grad();
@@ -128,11 +130,11 @@ class FSDPParam {
   // add_sharded_grad adds a reduced piece, of the padded shape, to the shard's gradient.
   void add_sharded_grad(const Tensor& padded_piece, CommStreams& streams);
 
-  // wait_for_offload lets the host wait for gradients that are being copied to it.
+  // wait_for_offload makes the host wait for gradients that are being copied to it.
   void wait_for_offload(CommStreams& streams);
 
-  // drop_gradients forgets what is kept of gradients that weren't reduced, drop_sharded_grad the
-  // shard's gradient.
+  // drop_gradients drops all gradients that weren't reduced, drop_sharded_grad the shard's
+  // gradient.
   void drop_gradients();
   void drop_sharded_grad();
 
@@ -180,7 +182,7 @@ class FSDPParam {
   std::optional<StreamEvent> offload_event_;
 };
 
-// ParamGrad is a parameter with the gradient that is reduced.
+// ParamGrad is a parameter with the gradient to reduce.
 struct ParamGrad {
   FSDPParam* param;
   Tensor grad;

@@ -20,7 +20,7 @@ void FSDPParam::init_dtypes(const MixedPrecisionPolicy& policy) {
   accumulates_on_leaf_ = follows(ReleaseChange::accumulate_on_parameter);
 }
 
-// What was set once stays: conversions and loads make parameters on which nothing is set.
+// A dtype that was set once stays: conversions and loads make parameters on which none is set.
 void FSDPParam::adopt_grad_dtype(const Tensor& parameter) {
   GradDtype policy = grad_dtype_of(parameter);
   if (!policy.is_set()) return;
@@ -34,8 +34,8 @@ GradDtype FSDPParam::unsharded_policy() const {
   return unsharded_grad_dtype_ ? GradDtype(*unsharded_grad_dtype_) : GradDtype::any();
 }
 
-// Of a parameter that all tensor-parallel ranks have a gradient may be a part of a sum, which is
-// added up over these ranks in the wider dtype.
+// A parameter that all tensor-parallel ranks have may get a partial gradient, which is added up
+// over these ranks in the wider dtype.
 bool FSDPParam::may_reduce_outside_data_dims() const {
   if (!inner_spec_) return false;
   const std::vector<std::string>& data = sharding_.data_dims;

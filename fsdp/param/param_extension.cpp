@@ -15,7 +15,7 @@ std::string described(const Tensor& tensor) {
   return fmt::format("{}{}", to_string(tensor.dtype()), to_string(DimSpan(tensor.shape())));
 }
 
-// All ranks' tensors, of which each row holds one at an offset.
+// Returns the tensors of all ranks; each row holds one at an offset.
 Tensor concatenated(const Tensor& own, const FSDPParam::GatheredRows& rows, std::size_t offset) {
   Shape shape = own.shape();
   shape[0] *= rows.count;

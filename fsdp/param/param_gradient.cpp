@@ -14,15 +14,15 @@ namespace simmesh::fsdp {
 
 namespace {
 
-// The tape's gradient of a leaf, which is dropped.
+// Returns the tape's gradient of a leaf, and drops it.
 Tensor take_grad(Tensor& leaf) {
   Tensor grad = grad_of(leaf);
   if (grad.is_defined()) set_grad(leaf, Tensor());
   return grad;
 }
 
-// The local part of a gradient, with the placements of its parameter. What is pending is reduced in
-// the dtype in which gradients are, where there is such a one.
+// Returns the local part of a gradient, with the placements of its parameter. A partial one is
+// reduced in the dtype in which gradients are reduced, where there is one.
 Tensor local_gradient(const Tensor& gradient, const std::optional<DTensorSpec>& spec,
                       std::optional<DType> reduce_dtype) {
   if (!gradient.distribution()) return gradient.detach();
@@ -65,7 +65,7 @@ void FSDPParam::accumulate_unsharded_grad() {
   accumulated_grad_ = converted_unrounded(add(accumulated_grad_, value), accumulated_grad_.dtype());
 }
 
-// A gradient of another dtype than the one it is reduced in is kept in that one.
+// Keeps a gradient in the dtype in which it is reduced, where that is another one.
 void FSDPParam::keep_apart() {
   if (!reduce_dtype_) return;
   KeepUnrounded scope;
@@ -132,7 +132,7 @@ void FSDPParam::add_sharded_grad(const Tensor& padded_piece, CommStreams& stream
   if (before.is_defined()) {
     NoGrad mode;
     KeepUnrounded scope;
-    // In place, as in PyTorch: whatever else reads the memory of the gradient keeps it.
+    // In place, as in PyTorch, so that other users of the gradient's memory see the sum.
     Tensor local = before.local_part();
     add_(local, piece);
   } else {

@@ -19,13 +19,13 @@ void copy_rows(Tensor& flat, const FSDPParam::GatheredRows& rows) {
                 rows.bytes);
 }
 
-// The ranks' pieces come stacked on dim 0; in the whole they lie side by side along a dim.
+// The ranks' pieces come stacked on dim 0; in the whole tensor they are side by side along a dim.
 void copy_side_by_side(Tensor& whole, const Tensor& stacked, std::int64_t dim, std::int64_t ranks) {
   Shape piece_shape = whole.shape();
   piece_shape[std::size_t(dim)] /= ranks;
-  std::int64_t numel = numel(piece_shape);
+  std::int64_t piece_numel = numel(piece_shape);
   for (std::int64_t i = 0; i < ranks; ++i) {
-    Tensor piece = stacked.narrow({0, i * numel, numel}).view(piece_shape);
+    Tensor piece = stacked.narrow({0, i * piece_numel, piece_numel}).view(piece_shape);
     Tensor target =
         whole.narrow({dim, i * piece_shape[std::size_t(dim)], piece_shape[std::size_t(dim)]});
     copy_(target, piece);
@@ -98,8 +98,8 @@ void FSDPParam::free_unsharded() {
   if (unsharded_data_.is_defined() && !keeps_unsharded_storage_) unsharded_data_.storage()->free();
 }
 
-// What the next gather reads is a slice of the padded whole; what is registered are the rows that a
-// DTensor on the smaller mesh has. The two are the same bytes unless rows don't divide evenly.
+// The next gather reads a slice of the padded whole; the registered parameter has the rows of a
+// DTensor on the smaller mesh. The two are the same bytes unless rows don't divide evenly.
 void FSDPParam::to_sharded_post_forward() {
   if (inner_spec_)
     raise(ErrorKind::not_implemented_error, "fsdp/reshard",

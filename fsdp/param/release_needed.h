@@ -7,7 +7,7 @@
 
 namespace simmesh::fsdp {
 
-// Feature is what a program asks for, and the error where there is no such thing.
+// Feature is a feature that a program asks for, and the error where it doesn't exist.
 struct Feature {
   ErrorKind error;
   std::string_view name;

@@ -57,7 +57,7 @@ void PendingGather::copy_in(const std::vector<std::unique_ptr<FSDPParam>>& param
           .copies_host_memory = from_host});
 }
 
-// Where the buffer of the whole is allocated, the input is a part of it as the device sees it.
+// Where the buffer of the whole is allocated, a device reads the input as a part of it.
 void PendingGather::join_parts(const std::vector<Tensor>& parts, const ProcessGroup& group,
                                const AllGather& all_gather) {
   Clock::Quiet one_copy;

@@ -10,8 +10,8 @@
 
 namespace simmesh::fsdp {
 
-// GatherStreams are where a gather copies its input and communicates. An asynchronous one
-// communicates on a stream of the communicator's own.
+// GatherStreams are the streams on which a gather copies its input and communicates. An
+// asynchronous one communicates on a stream of the communicator's own.
 struct GatherStreams {
   Stream copy_in;
   Stream gather;
@@ -19,8 +19,8 @@ struct GatherStreams {
   CallSite site = {};  // which reports show
 };
 
-// PendingGather is a gather of all parameters of a group that was started: one flat buffer to which
-// each rank gives its padded shards one after another, in the compute dtype; as bytes where dtypes
+// PendingGather is a started gather of all parameters of a group: one flat buffer, to which each
+// rank sends its padded shards one after another, in the compute dtype; as bytes where dtypes
 // differ. The buffer is allocated when the gather starts, on the stream that copies in; the input
 // is this rank's part of it.
 class PendingGather {
@@ -29,7 +29,7 @@ class PendingGather {
   PendingGather(const std::vector<std::unique_ptr<FSDPParam>>& params, const ProcessGroup& group,
                 const AllGather& all_gather, const GatherStreams& streams);
 
-  // input is this rank's part; communicates says whether there is a collective.
+  // input is this rank's part; communicates is true if there is a collective.
   const Tensor& input() const { return input_; }
   std::int64_t output_numel() const { return input_.numel() * ranks_; }
   bool communicates() const { return ranks_ > 1; }
@@ -37,10 +37,10 @@ class PendingGather {
   // gathered is the event that a stream waits for before it copies out.
   const StreamEvent& gathered() const { return gathered_; }
 
-  // finish gives each parameter its rows, on the current stream, which waited for the gather;
+  // finish gives each parameter its rows, on the current stream, which has waited for the gather;
   // returns the gathered buffer.
   Tensor finish(const std::vector<std::unique_ptr<FSDPParam>>& params);
-  // drop waits and forgets what was gathered.
+  // drop waits, and drops the gathered buffer.
   void drop();
 
  private:

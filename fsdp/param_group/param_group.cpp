@@ -37,8 +37,8 @@ void FSDPParamGroup::settle_dtypes() {
   is_initialized_ = true;
 }
 
-// Parameters whose shards get gradients of one dtype are reduced side by side, so that what comes
-// out is converted together.
+// Parameters whose shards get gradients of one dtype are reduced next to each other, so that their
+// results are converted together.
 void FSDPParamGroup::order_reduction() {
   reduction_order_.clear();
   std::vector<std::optional<DType>> dtypes;
@@ -60,8 +60,8 @@ void FSDPParamGroup::unshard(bool async_op) {
   gather_now(async_op);
 }
 
-// Gathers of hooks have streams of their own, so that they overlap; those that users start, and
-// asynchronous ones, are allocated where the parameters are used.
+// Gathers of hooks have streams of their own, so that they overlap; asynchronous ones, and those
+// that users start, are allocated on the stream where the parameters are used.
 GatherStreams FSDPParamGroup::gather_streams(bool async_op) const {
   CommStreams& streams = comm_->streams();
   bool by_hook =

@@ -27,26 +27,26 @@ struct GroupSettings {
   std::int64_t reduce_scatter_max_input_buffers = 1;
   std::optional<double> divide_factor = {};
   bool sums_gradients = false;
-  // What a user gave, or the memory of the process group.
+  // Given by the user, or the memory of the process group.
   AllGather all_gather = {};
   ReduceScatter reduce_scatter = {};
   bool has_custom_communication = false;
   AllReduceHook all_reduce_hook = {};
 };
 
-// ParamGroupOptions say over which mesh the parameters of a group are sharded, and how they are
+// ParamGroupOptions are the mesh over which the parameters of a group are sharded, and how they are
 // used.
 struct ParamGroupOptions {
   MeshInfo mesh;
-  // The mesh is one that its parameters brought, and not the module's: even an equal one has
+  // True if the parameters brought the mesh, instead of the module: even an equal mesh then has
   // process groups of its own.
   bool is_own_mesh = false;
   PostForward post_forward = {};
   MixedPrecisionPolicy policy = {};
 };
 
-// FSDPParamGroup is the parameters that one gather brings and one reduction takes. Its parameters
-// are all in the same sharded state. What is called when, its FSDPState decides.
+// FSDPParamGroup is a set of parameters that are gathered by one collective and reduced by one. All
+// its parameters are in the same sharded state. Its FSDPState decides what is called when.
 class FSDPParamGroup {
  public:
   FSDPParamGroup(FSDPState& state, ParamGroupOptions options)
@@ -61,23 +61,24 @@ class FSDPParamGroup {
   ShardedState sharded_state() const { return sharded_state_; }
   GroupSettings& settings() { return settings_; }
   const GroupSettings& settings() const { return settings_; }
-  // is_initialized says whether dtypes are settled; state dicts register shards from then on.
+  // is_initialized is true once dtypes are settled; state dicts register shards from then on.
   bool is_initialized() const { return is_initialized_; }
   bool has_pending_gather() const { return pending_ != nullptr; }
 
   TrainingState training_state() const { return training_state_; }
   void set_training_state(TrainingState state) { training_state_ = state; }
-  // set_site sets the place that reports of the group's collectives show.
+  // set_site sets the call site that reports of the group's collectives show.
   void set_site(const CallSite& site) { site_ = site; }
   // communicate_over sets the context whose streams and order of forwards the group uses.
   void communicate_over(std::shared_ptr<CommContext> context) { comm_ = std::move(context); }
 
-  // set_reshard_after_forward keeps or gives up parameters after forward, over the whole mesh.
+  // set_reshard_after_forward sets whether parameters are given up after forward, over the whole
+  // mesh.
   void set_reshard_after_forward(bool reshard) { options_.post_forward = {.reshards = reshard}; }
 
-  // read_params takes over, once, what is registered on the modules. settle_dtypes settles the
-  // dtypes of gathers and reductions; raises an AssertionError for parameters of several dtypes
-  // that want gradients.
+  // read_params adopts, once, the registered parameters. settle_dtypes settles the dtypes of
+  // gathers and reductions; raises an AssertionError for parameters of several dtypes that require
+  // gradients.
   void read_params();
   void settle_dtypes();
 
@@ -90,27 +91,29 @@ class FSDPParamGroup {
   void reshard();
   // reshard_for_state_dict does so for a state dict.
   void reshard_for_state_dict();
-  // register_shards does so in silence, and says whether other tensors were registered.
+  // register_shards does so without an event, and returns whether other tensors were registered
+  // before.
   bool register_shards();
 
-  // begin_forward gathers; end_forward gives up what was gathered and records the forward, but in a
-  // recomputation.
+  // begin_forward gathers; end_forward gives up the gathered parameters and records the forward,
+  // except in a recomputation.
   void begin_forward();
   void end_forward();
   // record_forward appends the group to the order of forwards; take_forward_index returns the index
-  // of its last one that wasn't taken, if any.
+  // of its last forward that wasn't taken yet, if any.
   void record_forward();
   std::optional<std::int64_t> take_forward_index();
-  // begin_backward gathers, and says whether it was the first of several outputs to call it.
+  // begin_backward gathers. Returns whether this was the first call, since several outputs call it.
   bool begin_backward();
-  // end_backward takes the gradients and reduces them, holding less than a number of inputs of
+  // end_backward takes the gradients and reduces them, and holds fewer than a number of inputs of
   // earlier reductions. defer_backward leaves that to the caller of finalize_backward, as a group
-  // that doesn't reduce does; has_pending_backward says so until gradients are reduced.
+  // that doesn't reduce does; has_pending_backward is then true until gradients are reduced.
   void end_backward(std::size_t reduce_inputs_max);
   void defer_backward() { has_pending_backward_ = true; }
   bool has_pending_backward() const { return has_pending_backward_; }
   bool has_partial_sums() const { return !partial_.is_empty(); }
-  // finish_iteration ends the last backward; abandon_iteration what an iteration that failed left.
+  // finish_iteration ends the last backward; abandon_iteration clears the state of an iteration
+  // that failed.
   void finish_iteration();
   void abandon_iteration();
 
@@ -135,7 +138,7 @@ class FSDPParamGroup {
   std::unique_ptr<PendingGather> pending_;
   std::vector<std::int64_t> forward_indices_;
   PartialSums partial_;
-  // After which the shards of forward, and the gradients of the last reduction, are there.
+  // Events after which the shards of forward, and the gradients of the last reduction, are ready.
   StreamEvent resharded_, reduced_;
   bool was_read_ = false;
   bool is_initialized_ = false;

@@ -12,7 +12,7 @@ void FSDPParamGroup::begin_forward() {
   wait_for_unshard();
 }
 
-// Within a backward pass this is a recomputation, which the order of forwards is no part of, and
+// Within a backward pass this is a recomputation, which isn't part of the order of forwards, and
 // whose parameters backward needs at once.
 void FSDPParamGroup::end_forward() {
   if (!current_backward()) {
@@ -46,7 +46,7 @@ bool FSDPParamGroup::begin_backward() {
 }
 
 // A parameter without a gradient is reduced as zeros where that is asked for, or where an earlier
-// micro-batch left a sum that waits for the replicas. Before 2.15 the latter alone are no reason to
+// micro-batch left a sum that waits for the replicas. Before 2.15 such a sum alone is no reason to
 // reduce before the replicas do.
 std::vector<ParamGrad> FSDPParamGroup::take_gradients() {
   std::vector<ParamGrad> gradients;
@@ -68,7 +68,7 @@ bool FSDPParamGroup::is_reduced_unused(const FSDPParam& param) const {
          param.sharded_param().requires_grad();
 }
 
-// All ranks see the same settings, so that all of them raise.
+// All ranks see the same settings, so all of them raise.
 void FSDPParamGroup::check_unused_dtypes() const {
   if (!settings_.reduce_scatter_unused_params) return;
   for (const auto& param : params_)

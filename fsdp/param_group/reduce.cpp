@@ -16,13 +16,13 @@ namespace simmesh::fsdp {
 
 namespace {
 
-DType dtype_of(const ParamGrad& entry) {
+DType gradient_dtype(const ParamGrad& entry) {
   return entry.param->unsharded_grad_dtype().value_or(entry.grad.dtype());
 }
 
 DType reduction_dtype(const std::vector<ParamGrad>& gradients, const PartialSums& partial) {
-  DType dtype = partial.is_empty() ? dtype_of(gradients.front()) : partial.dtype();
-  for (const ParamGrad& entry : gradients) dtype = promote_types(dtype, dtype_of(entry));
+  DType dtype = partial.is_empty() ? gradient_dtype(gradients.front()) : partial.dtype();
+  for (const ParamGrad& entry : gradients) dtype = promote_types(dtype, gradient_dtype(entry));
   return dtype;
 }
 
@@ -30,14 +30,14 @@ void divide(Tensor& tensor, double divisor) {
   if (divisor != 1.0) div_(tensor, divisor);
 }
 
-// A view of the bytes as they are, which nothing on the device holds.
+// Returns a view of the current bytes, which nothing on the device holds.
 Tensor kept_for_observers(const Tensor& tensor) {
   Ledger::Uncharged host;
   Clock::Quiet no_copy;
   return tensor.clone();
 }
 
-// The ranks are those of the shard group, in a communicator of their own where that is asked for.
+// Returns the group of the shards, with a communicator of its own where that is asked for.
 ProcessGroup scattering_group(const ReduceSetting& setting) {
   const ProcessGroup& group = setting.mesh.shard_group;
   if (!setting.has_own_group || group.size() == 1) return group;
@@ -63,7 +63,7 @@ class Reducer {
   Reducer(const ReduceSetting& setting, const DivideFactors& factors)
       : setting_(setting), factors_(factors) {}
 
-  // What comes out becomes the gradient.
+  // The output becomes the gradient.
   Tensor scattered(const Tensor& input) const {
     Ledger::Category category(MemoryCategory::gradient);
     const ProcessGroup group = scattering_group(setting_);
@@ -83,7 +83,7 @@ class Reducer {
     return output;
   }
 
-  // In place; observers see what it was.
+  // Reduces in place; observers see the former elements.
   void all_reduce_in_place(Tensor& output, const ProcessGroup& replicas) const {
     Tensor input = kept_for_observers(output);
     all_reduce_(output, factors_.all_reduce, replicas, setting_.site);
@@ -100,7 +100,7 @@ class Reducer {
   const DivideFactors& factors_;
 };
 
-// Part of the copy, as the device sees it.
+// A device would do this as a part of the copy.
 void scale_unrounded(Tensor& flat, double scale) {
   if (scale == 1.0 || !keeps_unrounded() || !flat.has_elements()) return;
   write_unrounded(flat, scaled(unrounded(flat), scale));
@@ -134,13 +134,14 @@ Tensor reduction_input(const std::vector<ParamGrad>& gradients, DType dtype,
   return flat;
 }
 
-// GradientRun is what comes out for neighbours whose shards get gradients of one dtype, in it.
+// GradientRun is the result for neighbouring parameters whose shards get gradients of one dtype, in
+// that dtype.
 struct GradientRun {
   gsl::span<const ParamGrad> gradients;
   Tensor flat;
 };
 
-// A part that needs no conversion is copied where it would keep a larger rest alive.
+// A part that needs no conversion is copied where it would otherwise keep a larger buffer alive.
 std::vector<GradientRun> runs_of(const Tensor& flat, gsl::span<const ParamGrad> gradients) {
   std::vector<GradientRun> runs;
   std::int64_t offset = 0, converted_numel = 0;
@@ -171,7 +172,7 @@ void give_out(const Tensor& flat, const std::vector<ParamGrad>& gradients, CommS
   }
 }
 
-// The end of a reduction, on the stream that reduced last.
+// Ends a reduction, on the stream that reduced last.
 StreamEvent finish_reduction(Tensor output, const ReduceSetting& setting,
                              const DivideFactors& factors,
                              const std::vector<ParamGrad>& gradients) {
@@ -182,7 +183,7 @@ StreamEvent finish_reduction(Tensor output, const ReduceSetting& setting,
   return Stream::current().record();
 }
 
-// Among replicas, and where there is a hook, what was scattered is reduced further in place, on
+// Among replicas, and where there is a hook, the scattered output is reduced further in place, on
 // another stream. Its memory is of the pool of the stream that scattered.
 StreamEvent reduce_further(Tensor output, const Reducer& reducer, const ReduceSetting& setting,
                            const DivideFactors& factors, const std::vector<ParamGrad>& gradients) {

@@ -10,7 +10,7 @@
 
 namespace simmesh::fsdp {
 
-// EventFields is an event as a list, as recorded cases and gate files hold it: its kind, then names
+// EventFields is an event as a list, as recorded cases and gate files have it: its kind, then names
 // and numbers.
 using EventField = std::variant<std::string, std::int64_t>;
 using EventFields = std::vector<EventField>;

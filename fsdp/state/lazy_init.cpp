@@ -48,7 +48,7 @@ void FSDPState::check_not_meta(const FSDPParamGroup& group) const {
           fmt::join(names, ", "));
 }
 
-// All states below get this one's contexts.
+// Gives all states below this one's contexts.
 void FSDPState::adopt_children() {
   std::vector<FSDPState*>& states = context_->all_states;
   for (auto& [name, module] : modules_.front()->named_modules()) {
@@ -89,7 +89,7 @@ void FSDPState::check_shared_params() const {
   }
 }
 
-// A parameter's name below the root.
+// Returns a parameter's name below the root.
 std::string FSDPState::fqn_of(const FSDPParam& param) const {
   for (const FSDPState* root : context_->all_states)
     if (root->is_root_.value_or(false)) return name_of(param, *root->modules_.front());

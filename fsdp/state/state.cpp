@@ -64,7 +64,7 @@ nn::Tensors FSDPState::cast_outputs(nn::Tensors outputs) const {
 nn::Tensors FSDPState::pre_forward(nn::Tensors inputs) {
   check_no_pending_reduction("forward");
   if (modules_.size() > 1 && to_run_.empty()) to_run_ = modules_;
-  // The recomputation of a checkpointed forward: parameters only have to be there, also where an
+  // A checkpointed forward that is recomputed: parameters only have to be present, also where an
   // earlier part of this backward pass gave them up.
   if (training_state_ == TrainingState::pre_backward) {
     for (auto& group : groups_) {
@@ -105,7 +105,7 @@ nn::Tensors FSDPState::post_forward(nn::Module& module, nn::Tensors outputs) {
   return cast_outputs(complete(std::move(outputs)));
 }
 
-// Of several modules, one that failed counts as run.
+// A module among several that failed counts as run.
 void FSDPState::forward_failed(nn::Module& module) {
   if (modules_.size() > 1) post_forward(module, {});
 }
@@ -128,7 +128,7 @@ nn::Tensors FSDPState::complete(nn::Tensors outputs) {
   return outputs;
 }
 
-// Groups of several modules, of which some weren't called, end with the root's forward.
+// Groups of several modules, some of which weren't called, end with the root's forward.
 nn::Tensors FSDPState::complete_others(nn::Tensors outputs) {
   auto& states = context_->all_states;
   for (auto it = states.rbegin(); it != states.rend(); ++it) {

@@ -14,9 +14,9 @@
 
 namespace simmesh::fsdp {
 
-// FSDPState is what one call of fully_shard made: of one module, or of several that form one group
-// of communication. It runs around the modules' forward, and in backward when the gradients of
-// their outputs and inputs come. The model must outlive its backward passes.
+// FSDPState is the state of one call of fully_shard: of one module, or of several that form one
+// group of communication. It acts around the modules' forward, and in backward when the gradients
+// of their outputs and inputs come. The model must outlive its backward passes.
 class FSDPState final : public nn::ModuleExtension, public std::enable_shared_from_this<FSDPState> {
  public:
   FSDPState(std::vector<nn::Module*> modules, MixedPrecisionPolicy policy, bool auto_reshard);
@@ -30,7 +30,8 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   // is_root is undecided before the first forward.
   const std::optional<bool>& is_root() const { return is_root_; }
   StateContext& context() { return *context_; }
-  // policy is the one that fully_shard got, without the function that it called for each parameter.
+  // policy is the one passed to fully_shard, without the function that it called for each
+  // parameter.
   const MixedPrecisionPolicy& policy() const { return policy_; }
   // site is where fully_shard was called; from the first forward on, also for which module.
   const CallSite& site() const { return site_; }
@@ -50,7 +51,7 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   const std::shared_ptr<CommContext>& comm_context() const { return comm_; }
   void set_comm_context(const std::shared_ptr<CommContext>& context);
 
-  // init_group lets a group read its parameters and settle their dtypes; it may be called again.
+  // init_group makes a group read its parameters and settle their dtypes; it may be called again.
   // Raises a RuntimeError for parameters of the meta device, an AssertionError for mixed dtypes.
   void init_group(FSDPParamGroup& group);
 
@@ -60,13 +61,14 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
 
   void forward_failed(nn::Module& module) override;
 
-  // reset_iter_state clears what an iteration that failed left. Raises a RuntimeError where this
+  // reset_iter_state clears the state of an iteration that failed. Raises a RuntimeError where this
   // isn't the root or another root's reduction is pending in the shared communication context, an
   // AttributeError before the first forward.
   void reset_iter_state();
 
-  // What the methods of FSDPModule with these names do. finalize_backward leaves the last part to
-  // wait_for_reduction where it isn't to wait; start_reduction does so and says what to wait for.
+  // Implementations of the methods of FSDPModule with these names. If finalize_backward isn't to
+  // wait, it leaves its last part to wait_for_reduction; start_reduction does so and returns what
+  // to wait for.
   void set_manual_backward_finalization(bool enabled);
   void finalize_backward(bool waits);
   std::shared_ptr<GradientReduction> start_reduction();
@@ -81,12 +83,13 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   void root_pre_forward();
   nn::Tensors cast_inputs(nn::Tensors inputs) const;
   nn::Tensors cast_outputs(nn::Tensors outputs) const;
-  // completes_run tells whether `module` is the last of several that had to run.
+  // completes_run returns whether `module` is the last of several that had to run.
   bool completes_run(const nn::Module& module);
   nn::Tensors complete(nn::Tensors outputs);
   nn::Tensors complete_others(nn::Tensors outputs);
   void register_pre_backward(nn::Tensors& outputs);
-  // reduces_after returns the inputs behind a node whose backward ends that of the group.
+  // reduces_after returns the inputs as outputs of a node; the end of that node's backward ends the
+  // group's backward.
   nn::Tensors reduces_after(FSDPParamGroup& group, nn::Tensors inputs);
   void end_backward(FSDPParamGroup& group) const;
   void pre_backward();
@@ -104,7 +107,7 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   void check_manual_root() const;
 
   std::vector<nn::Module*> modules_;
-  std::vector<nn::Module*> to_run_;  // what of several modules is missing in a forward
+  std::vector<nn::Module*> to_run_;  // modules, of several, that haven't run in this forward
   std::vector<std::unique_ptr<FSDPParamGroup>> groups_;
   MixedPrecisionPolicy policy_;
   bool auto_reshard_;

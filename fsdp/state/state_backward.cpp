@@ -27,7 +27,7 @@ nn::Tensors FSDPState::reduces_after(FSDPParamGroup& group, nn::Tensors inputs) 
   return inputs;
 }
 
-// The highest number of inputs that is set below the root counts for all of it.
+// The largest number of inputs that is set below the root counts for the whole tree.
 void FSDPState::end_backward(FSDPParamGroup& group) const {
   std::int64_t most = group.settings().reduce_scatter_max_input_buffers;
   for (const FSDPState* state : context_->all_states)
@@ -46,8 +46,8 @@ void FSDPState::pre_backward() {
       (*it)->prefetch(Pass::backward, *this);
 }
 
-// Of a module with several groups the second one prefetches for all: early enough, and after the
-// first group's parameters are there.
+// In a module with several groups the second one prefetches for all: early enough, and after the
+// first group's parameters are gathered.
 void FSDPState::prefetch_before(FSDPParamGroup& group) {
   std::optional<std::int64_t> index = group.take_forward_index();
   if (!index) return;
@@ -58,7 +58,8 @@ void FSDPState::prefetch_before(FSDPParamGroup& group) {
   }
 }
 
-// Walks back over the groups of the module before; where forwards repeat, its own are in between.
+// Walks back over the groups of the module before; where forwards repeat, its own groups are in
+// between.
 void FSDPState::prefetch_state_before(std::int64_t index) {
   const FSDPState* module = nullptr;
   while (FSDPParamGroup* target = comm_->group_at(--index)) {
@@ -76,7 +77,7 @@ void FSDPState::queue_root_callback() {
   queue_callback([this, owner = shared_from_this()] { root_callback(); });
 }
 
-// Groups whose inputs want no gradient end here, unless the user ends them later.
+// Groups whose inputs require no gradient end here, unless the user ends them later.
 void FSDPState::complete_backward(bool defers) {
   for (auto it = groups_.rbegin(); it != groups_.rend(); ++it) {
     FSDPParamGroup& group = **it;

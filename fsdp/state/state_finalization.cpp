@@ -26,7 +26,7 @@ void FSDPState::set_manual_backward_finalization(bool enabled) {
   context_->finalizes_manually = enabled;
 }
 
-// Of modules below a root that isn't known before the first forward.
+// Checks modules below a root that isn't known before the first forward.
 void FSDPState::check_manual_root() const {
   for (auto& [name, module] : modules_.front()->named_modules()) {
     std::shared_ptr<FSDPState> state = of(*module);
@@ -87,8 +87,8 @@ void FSDPState::check_no_work_of_others() const {
           "the communication context");
 }
 
-// Each pass before left groups to the caller, or kept their gradients; what it reduced on its own
-// is only resharded.
+// Each earlier pass left groups to the caller, or kept their gradients; a group that it reduced
+// itself is only resharded.
 void FSDPState::finalize_backward(bool waits) {
   check_no_pending_reduction("finalizing backward again");
   check_finalization();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view cut_tensor = "cut";
 
-// One line an entry: name, dtype, and the sizes.
+// Returns one line an entry: name, dtype, and the sizes.
 std::string description_of(const nn::StateDict& state) {
   std::string text;
   for (const auto& [name, tensor] : state) {

@@ -18,7 +18,7 @@ constexpr std::string_view optimizer_state_source = "fsdp/optimizer_state_dict";
 constexpr std::string_view state_prefix = "state.", group_prefix = "param_groups.";
 constexpr std::string_view step_key = "step", rate_key = "lr";
 
-// Which of the optimiser's parameters a parameter of the model is.
+// Returns the index of a model's parameter among the optimiser's parameters.
 std::optional<std::size_t> index_in(const optim::Optimizer& optimizer, const Tensor& parameter) {
   const std::vector<Tensor>& held = optimizer.parameters();
   auto found = std::find_if(held.begin(), held.end(), [&](const Tensor& other) {
@@ -28,7 +28,7 @@ std::optional<std::size_t> index_in(const optim::Optimizer& optimizer, const Ten
   return std::size_t(found - held.begin());
 }
 
-// A tensor of the state that goes with the pieces of its parameter lies as that one does.
+// A state tensor with the shape of its parameter has that parameter's placements.
 std::optional<DTensorSpec> spec_of_state(const Tensor& parameter, DType dtype) {
   if (!parameter.distribution()) return std::nullopt;
   DTensorSpec spec = DTensor::of(parameter).spec();
@@ -82,7 +82,7 @@ OptimizerStateDict from_rank_zero(const OptimizerStateDict& state) {
   return unflattened(flat);
 }
 
-// The part of a tensor that the rank keeps, in memory of its own.
+// Returns the part of a tensor that the rank keeps, in memory of its own.
 Tensor kept_part(const Tensor& parameter, const Tensor& value) {
   Ledger::Category category(MemoryCategory::optimizer_state);
   bool is_like_parameter = value.shape() == parameter.shape();

@@ -10,9 +10,10 @@
 
 namespace simmesh::fsdp {
 
-// OptimizerStateDict is an optimiser's state by the names that the model has for its parameters, so
-// that another run can load it, however that one orders or cuts them.
+// OptimizerStateDict is an optimiser's state by the model's names for its parameters, so that
+// another run can load it, whatever its order and sharding.
 struct OptimizerStateDict {
+  // Entry is the state of one parameter: its optimiser's tensors by key, such as "exp_avg".
   struct Entry {
     std::string parameter;
     double learning_rate = 0;
@@ -25,8 +26,8 @@ struct OptimizerStateDict {
 
 // GetOptimizerStateOptions are those of PyTorch's get_optimizer_state_dict.
 struct GetOptimizerStateOptions {
-  // Tensors are gathered whole, by collectives among all ranks; else they are DTensors that alias
-  // what the optimiser holds.
+  // Gathers tensors whole, by collectives among all ranks; otherwise they are DTensors that alias
+  // the optimiser's state.
   bool full_state_dict = false;
   // Tensors are copied to the memory of the host, which the rank's ledger doesn't count. Whole ones
   // are then kept on rank 0 alone; the other ranks get an empty state dict.
@@ -34,7 +35,7 @@ struct GetOptimizerStateOptions {
 };
 
 // get_optimizer_state_dict returns the state of an optimiser of the model's parameters, sharded or
-// not. Groups give up what they gathered first.
+// not. Groups give up their gathered parameters first.
 OptimizerStateDict get_optimizer_state_dict(nn::Module& model, const optim::Optimizer& optimizer,
                                             const GetOptimizerStateOptions& options = {});
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view state_dict_source = "fsdp/state_dict";
 
-// States of a model that have parameters, each once.
+// Returns the states of a model that have parameters, each once.
 std::vector<FSDPState*> states_of(nn::Module& model) {
   std::vector<FSDPState*> states;
   for (auto& [name, module] : model.named_modules()) {
@@ -27,7 +27,7 @@ std::vector<FSDPState*> states_of(nn::Module& model) {
   return states;
 }
 
-// What the hooks of a state dict do on a module: its groups register their shards.
+// Does what the hooks of a state dict do on a module: its groups register their shards.
 void register_shards(const std::vector<FSDPState*>& states, const nn::Module& module) {
   for (FSDPState* state : states)
     for (auto& group : state->groups())
@@ -49,8 +49,8 @@ Tensor with_local(const Tensor& tensor, Tensor local) {
   return replace_value(tensor, DTensor(std::move(spec), std::move(local)));
 }
 
-// Loader walks modules as PyTorch does: hooks and parameters of a module, those below it, then what
-// runs after its load.
+// Loader walks modules as PyTorch does: hooks and parameters of a module, the modules below it,
+// then the hooks that run after its load.
 class Loader {
  public:
   Loader(nn::Module& model, const nn::StateDict& state, const LoadOptions& options)
@@ -114,7 +114,7 @@ class Loader {
   std::vector<std::string> seen_, problems_;
 };
 
-// Conversion replaces the local parts of all tensors, keeping parameters the objects they are.
+// Conversion replaces the local parts of all tensors, and keeps the parameter objects.
 class Conversion {
  public:
   using Convert = std::function<Tensor(const Tensor& local)>;
@@ -155,7 +155,7 @@ class Conversion {
     done_.emplace_back(tensor, tensor);
   }
 
-  // The dtype that was set for a gradient is its own.
+  // A gradient whose dtype was set keeps it.
   void convert_gradient(Tensor& tensor) {
     Tensor gradient = grad_of(tensor);
     if (!gradient.is_defined() || !gradient.distribution()) return;

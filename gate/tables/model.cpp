@@ -258,7 +258,7 @@ TrainingModel training_model(const GateModel& model, const ModelUse& use) {
     result.parameters.push_back(std::move(data));
   }
   if (elements > use.elements_max)
-    raise(ErrorKind::value_error, "gate/gate_model",
+    raise(ErrorKind::value_error, "gate/tables/model",
           "expected at most {} elements in all parameters, got {}", use.elements_max, elements);
   return result;
 }

@@ -8,7 +8,7 @@
 namespace simmesh::python {
 
 // as_rank calls f with the place in the Python program, without the interpreter lock: f may block
-// the rank of this thread. Raises a RuntimeError where the thread is no rank's.
+// the rank of this thread. Raises a RuntimeError for a thread that is no rank's.
 template <class F>
 auto as_rank(const char* function, F&& f) {
   rank_of_run(function);
@@ -16,7 +16,7 @@ auto as_rank(const char* function, F&& f) {
   return without_lock([&] { return f(site); });
 }
 
-// computed calls f, which may block where the thread is a rank's: ops on distributed tensors
+// computed calls f, which may block if the thread is a rank's: ops on distributed tensors
 // communicate.
 template <class F>
 auto computed(F&& f) {

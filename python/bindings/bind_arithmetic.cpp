@@ -16,7 +16,7 @@ using namespace nb::literals;
 
 namespace {
 
-// What an operator of Python has on its other side.
+// The other operand of a Python operator.
 using Operand = std::variant<Tensor, DTensor, std::int64_t, double>;
 
 // Ops take distributed tensors as they take plain ones, and return such.

@@ -6,8 +6,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "gate/gate_explain.h"
-#include "gate/gate_report.h"
+#include "gate/explain.h"
+#include "gate/report.h"
+#include "gate/run_gate.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/interruptible.h"
 #include "python/bindings/run_words.h"

@@ -12,7 +12,7 @@ using namespace nb::literals;
 
 namespace {
 
-// As a program would write it, so that what repr prints can be pasted.
+// Prints a placement as a program would write it, so that a repr can be pasted.
 std::string repr(const Placement& placement) {
   switch (placement.kind()) {
     case Placement::Kind::replicate: return "Replicate()";

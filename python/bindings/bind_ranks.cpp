@@ -17,7 +17,7 @@ namespace simmesh::python {
 
 namespace {
 
-// What `run` returns.
+// The result of `run`.
 struct RunResult {
   std::uint64_t data_hash = 0;
   std::uint64_t schedule_hash = 0;
@@ -115,7 +115,7 @@ RunResult run(const RunArguments& arguments) {
   return result_of(*outcome);
 }
 
-// What a rank waits for that parks.
+// The Waitable of a rank that parks.
 class Parking final : public Waitable {
  public:
   Parking(std::string what, std::vector<RankId> missing)
@@ -131,7 +131,7 @@ class Parking final : public Waitable {
   std::vector<RankId> missing_;
 };
 
-// A pointer that stays, for reports that outlive a call.
+// Returns a pointer that stays valid, for reports that outlive a call.
 const char* kept(const std::string& text) { return site_in(text, 0).file; }
 
 bool park(const std::string& operation, const std::string& what, std::vector<RankId> missing,
@@ -192,7 +192,7 @@ void bind_rank_ended(nb::module_& module) {
 }
 
 // An exception refers to the frames that it came through, and these may refer to the outcome:
-// Python's collector has to see the reference.
+// Python's collector must see the reference.
 int visit_exception(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<RunResult>(self)->exception.ptr());

@@ -17,7 +17,7 @@ using namespace nb::literals;
 
 namespace {
 
-// A result and what was asked, which its text also shows.
+// A result and its request, which its text also shows.
 struct OpsValidation {
   ValidateRequest request;
   ValidateResult result;
@@ -27,7 +27,7 @@ struct TablesValidation {
   RuleFilesResult result;
 };
 
-// The last line of what the command prints, for a repr.
+// The last line that the command prints, for a repr.
 std::string in_brackets(std::string_view line) {
   return fmt::format("<{}>", line.substr(0, line.find('\n')));
 }

@@ -38,7 +38,7 @@ std::optional<DType> dtype_of(const nb::dlpack::dtype& type) {
   return std::nullopt;
 }
 
-// An owner of the bytes, for as long as the array lives.
+// Returns an owner of the bytes, for the life of the array.
 nb::capsule owner_of(const Tensor& tensor) {
   auto owner = std::make_unique<BufferPtr>(tensor.storage()->buffer());
   nb::capsule capsule(owner.get(),
@@ -58,14 +58,14 @@ nb::object array_over(const Tensor& tensor, nb::dlpack::dtype type) {
                                          shape.data(), owner, tensor.strides().data(), type));
 }
 
-// A copy with bytes of its own, unlike a clone, which shares them until it is written to.
+// Returns a copy with bytes of its own, unlike a clone, which shares them until it is written to.
 Tensor copied(const Tensor& tensor) {
   Tensor copy = empty(DimSpan(tensor.shape()), tensor.dtype());
   copy_(copy, tensor);
   return copy;
 }
 
-// The name of an array's dtype, as it prints it.
+// Returns the name of an array's dtype, as it prints it.
 std::string dtype_text(const nb::object& array) {
   nb::object dtype = array.attr("dtype");
   return nb::cast<std::string>(nb::str(dtype));
@@ -73,7 +73,7 @@ std::string dtype_text(const nb::object& array) {
 
 nb::module_ numpy() { return nb::module_::import_("numpy"); }
 
-// NumPy's dtype for bfloat16, which a package of its own has.
+// Returns NumPy's dtype for bfloat16, from a package of its own.
 nb::object numpy_bfloat16() {
   try {
     return nb::module_::import_("ml_dtypes").attr("bfloat16");
@@ -85,7 +85,7 @@ nb::object numpy_bfloat16() {
   }
 }
 
-// Arrays of NumPy with bfloat16 offer no buffer of it, so their bits are taken.
+// NumPy arrays of bfloat16 offer no buffer of it, so their bits are taken.
 bool is_numpy_bfloat16(const nb::object& array) {
   return nb::hasattr(array, "__array_interface__") && nb::hasattr(array, "dtype") &&
          dtype_text(array) == "bfloat16";

@@ -8,9 +8,9 @@
 
 namespace simmesh::python {
 
-// How tensors become arrays of other libraries, and the other way round. A storage's bytes lie in a
-// buffer that is copied when its owners are several and one of them writes; an array that views
-// them is such an owner, so it keeps what it was made from.
+// Conversions of tensors to arrays of other libraries, and back. A storage's buffer is copied when
+// it has several owners and one of them writes; an array that views its bytes is such an owner, so
+// the array keeps its elements.
 
 // to_numpy returns a read-only array of NumPy over the tensor's bytes. Raises a RuntimeError for a
 // tensor without elements, and a TypeError for bfloat16 without the package ml_dtypes.
@@ -20,7 +20,7 @@ nanobind::object to_numpy(const Tensor& tensor);
 nanobind::object as_numpy_wants(const Tensor& tensor, const nanobind::object& dtype,
                                 const nanobind::object& copy);
 
-// listed returns the elements as an array of NumPy of a dtype that NumPy has: bfloat16 as float32.
+// listed returns the elements as a NumPy array of a dtype that NumPy has: bfloat16 as float32.
 nanobind::object listed(const Tensor& tensor);
 
 // to_dlpack is __dlpack__: a capsule over a copy, or with copy == false over the tensor's own
@@ -28,8 +28,8 @@ nanobind::object listed(const Tensor& tensor);
 nanobind::object to_dlpack(const Tensor& tensor, const nanobind::object& max_version,
                            const nanobind::object& dl_device, std::optional<bool> copy);
 
-// from_foreign copies an array of another library. Raises a TypeError for what is none and for an
-// element type that simmesh doesn't have.
+// from_foreign copies an array of another library. Raises a TypeError for an object that is none
+// and for an element type that simmesh doesn't have.
 Tensor from_foreign(const nanobind::object& array);
 
 // tensor_of_data copies nested lists or an array, in that dtype if one is given.

@@ -4,10 +4,10 @@
 
 namespace simmesh::python {
 
-// run_interruptible calls work on a thread of its own, without the GIL, and returns when it has:
-// meanwhile other threads of Python go on, and if this is Python's main thread, Ctrl-C ends the
-// Worlds that run (core/engine/reports/interrupt.h). Raises what work raises, and the
-// KeyboardInterrupt, or what else a signal's handler raised.
+// run_interruptible calls work on a thread of its own, without the GIL, and returns when it has
+// ended. Meanwhile other Python threads run, and if this is Python's main thread, Ctrl-C ends the
+// running Worlds (core/engine/reports/interrupt.h). Raises what work raises, and the
+// KeyboardInterrupt, or another exception that a signal's handler raised.
 void run_interruptible(const std::function<void()>& work);
 
 // interruptible does the same for a function with a result.

@@ -4,7 +4,7 @@
 #include "python/bindings/bindings.h"
 
 NB_MODULE(_core, module) {
-  // Exceptions of failed tests are often kept until Python ends, with all that their frames hold.
+  // Exceptions of failed tests are often kept until Python ends, with everything in their frames.
   nanobind::set_leak_warnings(false);
   module.doc() = "The C++ side of simmesh.";
   module.attr("version") = std::string(simmesh::version());

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nanobind/stl/string.h>
 
-#include "core/engine/run/run.h"
 #include "core/engine/reports/reported_run.h"
+#include "core/engine/run/run.h"
 #include "python/bindings/python_site.h"
 
 namespace nb = nanobind;
@@ -15,8 +15,8 @@ namespace {
 
 thread_local PythonRun* run_of_thread = nullptr;
 
-// What Python and its libraries keep for a thread stays for its next runs: the pool's threads never
-// end.
+// State that Python and its libraries keep for a thread stays for its next runs: the pool's threads
+// never end.
 void keep_thread_state() {
   thread_local bool has_state = false;
   if (has_state) return;
@@ -70,7 +70,7 @@ std::string PythonRun::stack_of(RankId rank) const {
   return text;
 }
 
-// A rank that computes when the run is interrupted ends where it is in its Python code.
+// A rank that computes when the run is interrupted ends at its current place in its Python code.
 ThreadHost::Verdict PythonRun::look(const Turn& turn) {
   nb::gil_scoped_acquire lock;
   if (PyErr_CheckSignals() != 0) {

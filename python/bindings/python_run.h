@@ -11,13 +11,13 @@
 
 namespace simmesh::python {
 
-// PythonRun is a run whose ranks are Python functions on threads. All of it is used by whoever has
-// both the turn and the interpreter lock, but for look.
+// PythonRun is a run whose ranks are Python functions on threads. All of it except look is used
+// only by the thread with both the turn and the interpreter lock.
 class PythonRun final : public ThreadHost {
  public:
-  // The callable `switched`, or None, is told of a rank's number, on the rank's thread, when the
-  // turn comes to it and another rank had it before. Without a timeout of more than 0 s a rank may
-  // keep its turn.
+  // The callable `switched`, or None, is called with a rank's number, on the rank's thread, when
+  // the turn comes to it and another rank had it before. Without a timeout of more than 0 s a rank
+  // may keep its turn.
   PythonRun(nanobind::object switched, double timeout_seconds)
       : switched_(std::move(switched)), timeout_seconds_(timeout_seconds) {}
 
@@ -27,17 +27,17 @@ class PythonRun final : public ThreadHost {
   // run_rank calls the body on the thread of a rank. Raises a PythonFailure, and RankEnded.
   void run_rank(Rank& rank, const nanobind::callable& body);
 
-  // came_back says that the rank of this thread goes on, and holds the interpreter lock.
+  // came_back tells that the rank of this thread continues and holds the interpreter lock.
   void came_back();
 
   Verdict look(const Turn& turn) override;
-  // What stopped the run: an exception of a signal's handler, such as KeyboardInterrupt; and which
-  // calls the rank was in that never gave up its turn.
+  // interruption returns what stopped the run: an exception of a signal's handler, such as
+  // KeyboardInterrupt, and the calls of the rank that never gave up its turn.
   const nanobind::object& interruption() const { return interruption_; }
   const std::string& blocked_report() const { return blocked_report_; }
   RankId blocked_rank() const { return blocked_rank_; }
 
-  // parked says which ranks wait for unpark.
+  // parked returns which ranks wait for unpark.
   std::vector<RankId> parked;
 
  private:
@@ -94,7 +94,7 @@ auto without_lock(F&& f) {
   }
 }
 
-// rank_of_run returns the rank of this thread. Raises a RuntimeError where it is none.
+// rank_of_run returns the rank of this thread. Raises a RuntimeError for a thread that is none.
 Rank& rank_of_run(const char* function);
 
 }  // namespace simmesh::python

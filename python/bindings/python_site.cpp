@@ -49,7 +49,8 @@ CallSite python_site() {
     auto code = nb::steal<nb::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
     const CodeFile& file = file_of(reinterpret_cast<PyCodeObject*>(code.ptr()));
     auto outer = nb::steal<nb::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
-    // Python derives a frame's line from a table, so only that of the frame which is named.
+    // Python derives a frame's line from a table, so it is asked only for the line of the frame
+    // that is named.
     if (!file.is_internal || !outer.is_valid()) return {file.name, PyFrame_GetLineNumber(at)};
     frame = std::move(outer);
   }

@@ -12,10 +12,10 @@ namespace simmesh::python {
 // in a file that isn't internal, else of the outermost one. The caller holds the interpreter lock.
 CallSite python_site();
 
-// site_of_traceback returns the place, by the same rule, that an exception's traceback ends at.
+// site_of_traceback returns the place at which an exception's traceback ends, by the same rule.
 CallSite site_of_traceback(nanobind::handle traceback);
 
-// set_internal_files says which files belong to libraries that call on behalf of their user: those
+// set_internal_files sets which files belong to libraries that call on behalf of their user: those
 // whose path begins with one of the prefixes.
 void set_internal_files(std::vector<std::string> prefixes);
 

@@ -13,7 +13,7 @@ namespace simmesh::python {
 
 namespace {
 
-// What the elements are to the dtype that carries them.
+// The relation of elements to the simmesh dtype that carries them.
 enum class Carried { itself, int8, complex, bits };
 
 struct TorchDtype {

@@ -7,9 +7,9 @@
 
 namespace simmesh::python {
 
-// How objects such as CPU tensors of PyTorch, with data_ptr(), shape, stride() and dtype, lie in
-// memory. A dtype that simmesh doesn't have is carried by one of as many bytes, and a complex one
-// by its two parts, which are one dim more.
+// The memory layout of objects such as CPU tensors of PyTorch, with data_ptr(), shape, stride() and
+// dtype. A dtype that simmesh doesn't have is carried by one of as many bytes, and a complex one by
+// its two parts, which are one dim more.
 
 // torch_array describes a tensor whose elements are moved.
 HostArray torch_array(nanobind::handle tensor);
@@ -18,8 +18,8 @@ HostArray torch_array(nanobind::handle tensor);
 // which it isn't defined.
 HostArray torch_array(nanobind::handle tensor, ReduceOp reduce);
 
-// torch_dtypes names the dtypes of tensors of which one has a dtype that simmesh doesn't: "int8 and
-// bool"; null where there is none. The text lives as long as the process.
+// torch_dtypes names the dtypes of tensors, one of which simmesh doesn't have: "int8 and bool";
+// null where there is none. The text lives as long as the process.
 const char* torch_dtypes(const nanobind::list& tensors);
 
 }  // namespace simmesh::python

@@ -16,9 +16,9 @@ from pathlib import Path
 from simmesh import _core
 from simmesh._core import (
     CounterExample,
-    DTensor,
     DeviceFigures,
     DeviceMesh,
+    DTensor,
     FailedCase,
     Finding,
     GateCheck,

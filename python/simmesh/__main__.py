@@ -1,4 +1,4 @@
-"""The command `simmesh`, which the C++ program of that name runs too; `record` needs Python's PyTorch."""
+"""The command `simmesh`, as the C++ program has it, and `record`, which needs PyTorch."""
 
 from __future__ import annotations
 

@@ -17,8 +17,9 @@ import functools
 import subprocess
 import sys
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 import pytest
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 SUMMARY = "records cases from the installed PyTorch, for simmesh verify; last line: N recorded"
-# Of one case, as in the reports of simmesh verify.
+# The most lines that are printed of one case, as in the reports of simmesh verify.
 _SHOWN = 5
 
 
@@ -66,13 +67,15 @@ def _parser() -> argparse.ArgumentParser:
         "--kind",
         default="",
         metavar="K[,K]",
-        help="kinds: local_shape, redistribute, op, op_grad (dtensor: these four), fsdp_events, fsdp_layout, "
+        help="kinds: local_shape, redistribute, op, op_grad (dtensor: these four), fsdp_events, "
+        "fsdp_layout, "
         "train_exact (fsdp: these three), train; all unless given",
     )
     parser.add_argument(
         "--again",
         metavar="FILE.jsonl",
-        help="asks what the cases of this file ask, not random cases, and prints which answers differ",
+        help="asks what the cases of this file ask, not random cases, and prints which answers "
+        "differ",
     )
     parser.add_argument(
         "--mesh",

@@ -15,7 +15,7 @@ bool is_all_to_all(CommKind kind) {
   return kind == CommKind::all_to_all || kind == CommKind::all_to_allv;
 }
 
-// own_index returns the place of a rank in the group of its communication.
+// own_index returns the index of a rank in the group of its communication.
 std::int64_t own_index(const JobTimeline& job, const RankTimeline& rank, const TimelineComm& comm) {
   if (!comm.group) return rank.rank;
   const std::vector<std::int64_t>& members = job.groups[*comm.group].members;

@@ -12,35 +12,36 @@ namespace simmesh::replay {
 // Bandwidths are in GB/s of 10^9 bytes, by the formulas of nccl-tests and of PyTorch's
 // profiler_trace_analysis.
 
-// bus_factor returns what algbw is multiplied by so that it can be compared with the bandwidth of
-// the links, for n ranks: 2(n-1)/n for an all-reduce, (n-1)/n for those in which each rank keeps
-// its own part, 1 for broadcast, reduce, send and recv. nullopt for a name that isn't known.
+// bus_factor returns the factor by which algbw is multiplied to compare it with the bandwidth of
+// the links, for n ranks: 2(n-1)/n for an all-reduce, (n-1)/n for collectives in which each rank
+// keeps its own part, 1 for broadcast, reduce, send and recv. nullopt for an unknown name.
 std::optional<double> bus_factor(std::string_view name, std::int64_t group_size);
 
-// CommBandwidth is how fast one communication of one rank was.
+// CommBandwidth is the bandwidth of one communication of one rank.
 struct CommBandwidth {
   std::uint32_t comm = 0;  // in RankTimeline::comms
   std::string name;
-  std::int64_t bytes = 0;  // the larger of what goes in and what comes out
+  std::int64_t bytes = 0;  // the larger of its input and its output
   double length_us = 0;
   double algbw = 0;  // bytes / length, rounded to two decimals
-  // algbw, rounded as it is, times bus_factor, rounded again. Of an all-to-all with splits: what
-  // goes to or comes from other ranks, the larger of both, by length.
+  // The rounded algbw times bus_factor, rounded again. For an all-to-all with splits: the bytes to
+  // or from other ranks, whichever are more, by length.
   double busbw = 0;
   double moved = 0;  // bytes that a link carries: bytes * bus_factor, or as for busbw
-  // moved by the shortest length of the collective on any rank: without the waiting for others.
+  // moved by the shortest length of the collective on any rank: without the time of waiting for
+  // others.
   double effective = 0;
 };
 
-// RankBandwidth is the bandwidths of one rank, and what its communications moved by the time in
-// which any of them ran.
+// RankBandwidth is the bandwidths of one rank, and the bytes that its communications moved by the
+// time in which any of them ran.
 struct RankBandwidth {
   std::vector<CommBandwidth> comms;
   double shared = 0;
 };
 
-// bandwidth_of returns the bandwidths by place in JobTimeline::ranks. Communications that carry no
-// data, of a name or size that isn't known, are left out (join_trace.h fills these in). Where a
+// bandwidth_of returns the bandwidths by place in JobTimeline::ranks. It leaves out communications
+// that carry no data, or whose name or size is unknown (join_trace.h fills these in). Where a
 // length is 0 so is the bandwidth.
 std::vector<RankBandwidth> bandwidth_of(const JobTimeline& job,
                                         const std::vector<JobCollective>& collectives);

@@ -27,8 +27,8 @@ std::vector<Edge> successions(const JobTimeline& job,
   return edges;
 }
 
-// peel takes away, again and again, what nothing leads to, or, backwards, what leads to nothing.
-// Those that are taken away are on no circle.
+// peel removes, again and again, edges to which nothing leads, or, backwards, edges that lead to
+// nothing. Removed edges are on no cycle.
 void peel(const std::vector<Edge>& edges, bool backwards, std::vector<bool>& is_gone) {
   auto target = [=](const Edge& edge) { return backwards ? edge.from : edge.to; };
   auto source = [=](const Edge& edge) { return backwards ? edge.to : edge.from; };

@@ -11,18 +11,18 @@ namespace simmesh::replay {
 // later: places in RankTimeline::comms.
 struct OvertakenComm {
   std::uint32_t comm = 0;
-  std::uint32_t overtaken_by = 0;  // of several the first that ended
+  std::uint32_t overtaken_by = 0;  // if there are several, the first that ended
 
   bool operator==(const OvertakenComm&) const = default;
 };
 
-// overtaken_comms returns them in the order of issue. Where it isn't known when a communication was
-// issued, its begin counts.
+// overtaken_comms returns them in the order of issue. Where a communication's time of issue is
+// unknown, its begin counts.
 std::vector<OvertakenComm> overtaken_comms(const RankTimeline& rank);
 
-// ReorderedCollective is a collective that ranks come to in different orders: on one rank it begins
-// before another collective, and on other ranks what begins one after another leads from that one
-// back to it. On one communicator that is a deadlock; between groups it may become one.
+// ReorderedCollective is a collective that ranks reach in different orders: one rank begins it
+// before another collective, and on other ranks a chain of begins leads from that one back to it.
+// On one communicator that is a deadlock; between groups it may become one.
 struct ReorderedCollective {
   std::uint32_t collective = 0;  // in the list of the job's collectives
   std::uint32_t next = 0;        // that follows it
@@ -31,7 +31,7 @@ struct ReorderedCollective {
   bool operator==(const ReorderedCollective&) const = default;
 };
 
-// reordered_collectives returns, for each collective on such a circle or on a way from one to
+// reordered_collectives returns, for each collective on such a cycle or on a path from one to
 // another, one step of it; empty where all ranks agree on one order. Time and memory: linear in the
 // communications.
 std::vector<ReorderedCollective> reordered_collectives(

@@ -7,7 +7,7 @@
 
 namespace simmesh::replay {
 
-// CommOverlap is what goes on beside one communication of a rank.
+// CommOverlap is what runs at the same time as one communication of a rank.
 struct CommOverlap {
   double length_us = 0;
   double with_compute_us = 0;  // while the device computes

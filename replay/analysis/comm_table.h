@@ -8,8 +8,8 @@
 
 namespace simmesh::replay {
 
-// Spread is what a list of figures is like. pN is the figure below which N percent of them lie,
-// between neighbours in proportion, as numpy.percentile has it.
+// Spread describes the distribution of a list of figures. pN is the figure below which N percent of
+// them are, interpolated linearly between neighbours, as numpy.percentile does.
 struct Spread {
   double mean = 0;
   double p1 = 0;
@@ -21,7 +21,7 @@ struct Spread {
 // spread_of returns zeros for an empty list.
 Spread spread_of(std::vector<double> figures);
 
-// CommRow is the communications of a job that are alike: of one kernel, name, size and group size.
+// CommRow is the communications of a job that share kernel, name, size and group size.
 struct CommRow {
   std::string kernel;
   std::string name;
@@ -35,8 +35,8 @@ struct CommRow {
   double total_us = 0;  // on all ranks
 };
 
-// comm_table returns the rows by name, bytes, group size and kernel. Communications without a known
-// size are there too, with busbw 0.
+// comm_table returns the rows by name, bytes, group size and kernel. Communications of unknown size
+// are included, with busbw 0.
 std::vector<CommRow> comm_table(const JobTimeline& job,
                                 const std::vector<JobCollective>& collectives);
 

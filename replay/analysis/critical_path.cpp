@@ -14,7 +14,7 @@ PathKind kind_of_stretch(SpanKind kind) {
   }
 }
 
-// Walker goes back in time, and uses each span once at most.
+// Walker goes back in time, and uses each span at most once.
 class Walker {
  public:
   Walker(const JobTimeline& job, const std::vector<JobCollective>& collectives)
@@ -47,7 +47,7 @@ class Walker {
     return spans;
   }
 
-  // find_end goes to the rank whose device ends last; false where no device has a span.
+  // find_end finds the rank whose device ends last; false where no device has a span.
   bool find_end() {
     bool is_found = false;
     for (std::uint32_t r = 0; r < ends_.size(); ++r) {
@@ -61,7 +61,7 @@ class Walker {
     return is_found;
   }
 
-  // step takes what ended last on the rank before now; false at the beginning.
+  // step takes the span that ended last on the rank before now; false at the beginning.
   bool step() {
     std::vector<std::uint32_t>& spans = ends_[rank_];
     const RankTimeline& rank = job_.ranks[rank_];
@@ -83,7 +83,7 @@ class Walker {
     return true;
   }
 
-  // add goes back to a moment, and says what the time was spent on.
+  // add moves back to a time, and notes what the time was spent on.
   void add(PathKind kind, double begin_us, std::optional<std::uint32_t> span) {
     if (begin_us >= now_us_) return;
     path_.stretches.push_back({kind, rank_, begin_us, now_us_, span});

@@ -10,8 +10,8 @@
 
 namespace simmesh::replay {
 
-// PathKind says what a stretch of the critical path is spent on: `moving` is a communication from
-// when its last rank came, `idle` a device that waits for its host.
+// PathKind is the kind of a stretch of the critical path: `moving` is a communication from the time
+// at which its last rank came, `idle` a device that waits for its host.
 enum class PathKind : std::uint8_t { compute, copy, moving, idle };
 std::string_view to_string(PathKind kind);
 
@@ -26,21 +26,22 @@ struct PathStretch {
   double length_us() const { return end_us - begin_us; }
 };
 
-// CriticalPath is what a job's time consists of, from its first span of a device to its last:
-// stretches in the order of time, each of which begins where the one before ends. To shorten the
-// job one of them has to be shortened.
+// CriticalPath is the sequence of spans that determines a job's time, from the first span of a
+// device to the last: stretches in the order of time, each of which begins where the one before
+// ends. To shorten the job one of them must be shortened.
 struct CriticalPath {
   std::vector<PathStretch> stretches;
   std::map<PathKind, double> by_kind_us;
   std::vector<double> by_rank_us;  // by place in JobTimeline::ranks
 
+  // length_us returns the length of all stretches.
   double length_us() const;
 };
 
-// critical_path walks back from the last end of a device's span. A computation leads to what ended
-// last before it on its rank, and a communication to the rank that came last: time that other ranks
-// spend on waiting for it isn't on the path. Stretches that clocks of different hosts make overlap
-// are cut.
+// critical_path walks back from the last end of a device's span. A computation leads to the span
+// that ended last before it on its rank, and a communication to the rank that came last: the time
+// that other ranks wait for it isn't on the path. Stretches that overlap because clocks of hosts
+// differ are cut.
 CriticalPath critical_path(const JobTimeline& job, const std::vector<JobCollective>& collectives);
 
 }  // namespace simmesh::replay

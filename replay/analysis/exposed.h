@@ -7,7 +7,7 @@
 namespace simmesh::replay {
 
 // RankBusy is how long the device of a rank communicated and computed. Lengths are those of unions:
-// what runs on several streams at once counts once.
+// work that runs on several streams at once counts once.
 struct RankBusy {
   double comm_us = 0;
   double compute_us = 0;  // copies and fills don't count
@@ -18,7 +18,7 @@ struct RankBusy {
 };
 RankBusy busy_of(const RankTimeline& rank);
 
-// DeviceMoments is when the device of a rank does what.
+// DeviceMoments are the times at which the device of a rank computes, communicates and so on.
 struct DeviceMoments {
   Intervals comm;
   Intervals compute;
@@ -27,7 +27,7 @@ struct DeviceMoments {
 };
 DeviceMoments device_moments(const RankTimeline& rank);
 
-// busy_of for what lies in a stretch of time, such as a step.
+// busy_of for a stretch of time, such as a step.
 RankBusy busy_of(const DeviceMoments& moments, const Interval& stretch);
 
 // exposed_parts returns by place in RankTimeline::comms how long each of them runs while nothing is

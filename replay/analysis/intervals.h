@@ -28,7 +28,7 @@ Intervals union_of(std::vector<Interval> stretches);
 Intervals intersection_of(const Intervals& first, const Intervals& second);
 Intervals difference_of(const Intervals& first, const Intervals& second);
 
-// clip returns the moments of a set that lie in a stretch.
+// clip returns the part of a set in a stretch.
 Intervals clip(const Intervals& set, const Interval& stretch);
 
 // length_us adds up the lengths.

@@ -22,17 +22,17 @@ struct JobCollective {
 };
 
 // job_collectives finds which communications belong together, and returns them by the place of the
-// first part, in the order of the ranks. Where all of a group carry a comms_id, that tells; else
-// the k-th collective of a group is the same on each rank, and so is the k-th message from one
-// member to another. Where groups are unknown, the k-th communication of each rank is the same
-// collective. What a rank doesn't have is missing from the parts.
+// first part, in the order of the ranks. Where all communications of a group have a comms_id, it
+// decides; else the k-th collective of a group is the same on each rank, and so is the k-th message
+// from one member to another. Where groups are unknown, the k-th communication of each rank is the
+// same collective. A communication that a rank lacks is missing from the parts.
 std::vector<JobCollective> job_collectives(const JobTimeline& job);
 
 // span_of returns the span of a part.
 const TimelineSpan& span_of(const JobTimeline& job, const CommPart& part);
 const TimelineComm& comm_of(const JobTimeline& job, const CommPart& part);
 
-// last_part returns the part that began last; of several the first one.
+// last_part returns the part that began last; the first one if there are several.
 const CommPart& last_part(const JobTimeline& job, const JobCollective& collective);
 
 // kernel_name returns the name of a part's span up to its arguments: "ncclKernel_AllReduce_RING"

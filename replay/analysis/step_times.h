@@ -11,6 +11,7 @@ namespace simmesh::replay {
 // did meanwhile.
 struct StepTimes {
   std::string name;
+  // OfRank is the step on one rank.
   struct OfRank {
     std::uint32_t rank = 0;  // in JobTimeline::ranks
     double length_us = 0;
@@ -23,7 +24,7 @@ struct StepTimes {
 };
 
 // step_times returns the steps of a job by name, in the order in which the first rank that has one
-// comes to it. A name that a rank has several times is several steps.
+// comes to it. A name that occurs several times on a rank is several steps.
 std::vector<StepTimes> step_times(const JobTimeline& job);
 
 // mean_step_us returns the mean over all ranks and steps; 0 without any.

@@ -8,7 +8,7 @@
 
 namespace simmesh::replay {
 
-// ChakraNodeType says what a node of a Chakra trace does. The numbers are those of the schema.
+// ChakraNodeType is the kind of a node of a Chakra trace. The numbers are those of the schema.
 enum class ChakraNodeType : std::uint8_t {
   invalid = 0,
   metadata = 1,
@@ -19,7 +19,8 @@ enum class ChakraNodeType : std::uint8_t {
   comm_recv = 6,
   comm_coll = 7,
 };
-// to_string returns the schema's name, "COMM_COLL_NODE", and for what it doesn't name the number.
+// to_string returns the schema's name, "COMM_COLL_NODE", and the number of a type that the schema
+// doesn't name.
 std::string to_string(ChakraNodeType type);
 
 // ChakraCommType is a collective, by the numbers that the attribute "comm_type" has.
@@ -43,7 +44,7 @@ using ChakraValue =
                  std::vector<bool>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
                  std::vector<double>, std::vector<std::string>>;
 
-// ChakraAttribute is what a node, or the whole trace, says under a name: "comm_size".
+// ChakraAttribute is a named value of a node, or of the whole trace: "comm_size".
 struct ChakraAttribute {
   std::string name;
   ChakraValue value;
@@ -51,7 +52,7 @@ struct ChakraAttribute {
   bool operator==(const ChakraAttribute&) const = default;
 };
 
-// ChakraIo is what a node's inputs or outputs are, each as the text of a list.
+// ChakraIo are a node's inputs or outputs, each as the text of a list.
 struct ChakraIo {
   std::string values;
   std::string shapes;

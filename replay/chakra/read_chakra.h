@@ -18,9 +18,9 @@ inline constexpr std::int64_t chakra_message_bytes_max = std::int64_t(64) << 20;
 ChakraTrace read_chakra(ByteSource& source);
 
 // read_chakra_json reads its flat JSON form: an object with a list "workload_graph" of nodes with
-// "Id", "Name", "NodeType" and "data_deps"; what else a node has becomes attributes. Raises a
+// "Id", "Name", "NodeType" and "data_deps"; all other fields of a node become attributes. Raises a
 // BadTrace for text that isn't JSON ("json") and for another object ("top_level"), and for a node
-// without what it needs ("node_fields").
+// without required fields ("node_fields").
 ChakraTrace read_chakra_json(ByteSource& source);
 
 }  // namespace simmesh::replay

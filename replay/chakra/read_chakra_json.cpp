@@ -28,7 +28,7 @@ std::string text_of_source(ByteSource& source) {
   }
 }
 
-// What a list holds decides what kind of list it is; mixed ones are kept as text.
+// The entries of a list decide its kind; a mixed list is kept as text.
 ChakraValue list_value(dom::array list) {
   std::vector<std::int64_t> numbers;
   std::vector<std::string> texts;

@@ -15,7 +15,7 @@ la_ssize_t append_listing(archive* /*from*/, void* to, const void* bytes, std::s
   return la_ssize_t(count);
 }
 
-// A listing of one file, in the form of mtree, with nothing but its digest.
+// Returns a listing of one file, in the form of mtree, with nothing but its digest.
 std::string listing_of(std::string_view bytes) {
   std::string listing;
   std::unique_ptr<archive, int (*)(archive*)> out(archive_write_new(), archive_write_free);

@@ -14,7 +14,7 @@ namespace {
 
 using Ids = std::vector<std::uint64_t>;
 
-// DataOrder says what must be done before each node, in their order.
+// DataOrder finds what must be done before each node, in their order.
 class DataOrder {
  public:
   explicit DataOrder(const ExecutionTrace& trace) : trace_(trace) {}
@@ -84,7 +84,8 @@ std::int64_t bytes_of(const ExecutionTrace& trace, TraceRange range) {
   return bytes;
 }
 
-// The collective of a communication; nothing for messages, waits and what Chakra has no type for.
+// Returns the collective of a communication; empty for messages, waits and kinds for which Chakra
+// has no type.
 std::optional<ChakraCommType> comm_type(CommKind kind) {
   switch (kind) {
     case CommKind::all_reduce:
@@ -128,7 +129,7 @@ class GraphMaker {
   std::vector<bool> is_chosen_;
 };
 
-// The way from the root down to the first operators.
+// Chooses the nodes from the root down to the first operators.
 void GraphMaker::choose() {
   is_chosen_.assign(trace_.nodes.size(), false);
   std::vector<std::uint32_t> rest = {std::uint32_t(tree_.root)};

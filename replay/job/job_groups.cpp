@@ -94,7 +94,8 @@ class GroupResolver {
                              name)));
   }
 
-  // A file whose name says no rank is of the rank that its collectives record, if all then differ.
+  // A file without a rank in its name belongs to the rank that its collectives record, if all ranks
+  // then differ.
   void settle_ranks() {
     std::set<std::int64_t> distinct;
     for (std::size_t position = 0; position < job_.ranks.size(); ++position) {

@@ -38,7 +38,7 @@ bool is_default_group(const ExecutionTrace& trace, const TraceComm& comm) {
          trace.text(comm.group.name_and_description->second) == "default_pg";
 }
 
-// The last rank of an evenly spaced group and one; 0 where the figures say nothing.
+// Returns the last rank of an evenly spaced group plus one; 0 where the figures are missing.
 std::int64_t ranks_reached(const TraceComm& comm) {
   if (!is_group_size(comm.group_size)) return 0;
   if (comm.global_rank_start < 0) return comm.group_size;
@@ -47,7 +47,7 @@ std::int64_t ranks_reached(const TraceComm& comm) {
   return comm.global_rank_start <= world_size_max ? comm.global_rank_start + steps + 1 : 0;
 }
 
-// SizeVotes are the sizes of the world that the traces of a job give, by how they say so.
+// SizeVotes are the sizes of the world that the traces of a job give, by their source.
 struct SizeVotes {
   std::vector<std::int64_t> by_record;
   std::vector<std::int64_t> by_default_group;
@@ -97,7 +97,7 @@ std::vector<AddressUse> address_uses(const ExecutionTrace& trace) {
 
 std::string address_name(std::int64_t address) { return fmt::format("address {}", address); }
 
-// Says what is wrong with a record; empty where nothing is.
+// Describes what is wrong with a record; empty where nothing is.
 std::string record_fault(const ProcessGroupRecord& record, const LocalGroups& groups) {
   if (groups.by_name.contains(record.name)) return "the rank has two groups of this name";
   if (record.size < 0 || record.size > world_size_max ||

@@ -12,10 +12,10 @@
 
 namespace simmesh::replay {
 
-// The largest job that is taken seriously: a figure beyond it is a mistake in the trace.
+// The largest job size that is accepted: a larger figure is a mistake in the trace.
 inline constexpr std::int64_t world_size_max = std::int64_t(1) << 20;
 
-// The members of all groups of a rank together, beyond which groups have unknown members.
+// The limit of members of all groups of a rank together; groups beyond it have unknown members.
 inline constexpr std::int64_t members_max = std::int64_t(1) << 24;
 
 // ByNumber sorts names of groups: numbers by value, before all other names.
@@ -36,18 +36,18 @@ struct LocalGroups {
   bool has_records = false;
   std::int64_t member_count = 0;  // of all groups together
 
-  // fits says whether a group of so many ranks more is small enough, and counts it then.
+  // fits returns whether a group of so many more ranks is small enough, and counts it then.
   bool fits(std::int64_t members);
 };
 
-// local_name returns what a rank calls the group of a communication; empty where it names none.
+// local_name returns the rank's name for the group of a communication; empty where it names none.
 std::string local_name(const ExecutionTrace& trace, const TraceComm& comm);
 
 // world_size_of returns the number of ranks of a job: the size of the default group, else of the
 // largest, else the number of files.
 std::int64_t world_size_of(const TraceJob& job);
 
-// local_groups returns the groups of one rank: those that its process groups record, or where there
+// local_groups returns the groups of one rank: those that its process groups record, or if there
 // are none those that its collectives describe. Addresses are left out.
 LocalGroups local_groups(const RankTrace& rank, std::int64_t world_size, Findings& findings);
 

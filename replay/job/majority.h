@@ -5,8 +5,8 @@
 
 namespace simmesh::replay {
 
-// majority returns what more than half of the values are; the first value where there is no such
-// one. The list must not be empty. O(n), with the vote of Boyer and Moore.
+// majority returns the value that more than half of the values equal; the first value where there
+// is none. The list must not be empty. O(n), with the vote of Boyer and Moore.
 template <class T>
 const T& majority(const std::vector<T>& values) {
   const T* candidate = values.data();

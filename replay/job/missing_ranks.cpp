@@ -26,7 +26,7 @@ JobGroups clear_groups(const TraceJob& job) {
   return groups;
 }
 
-// The first ranks that are there are tried one after another; what is wrong with the first is said.
+// Tries the ranks that have a trace one after another; the error of the first one is raised.
 RankTrace synthesise(const TraceJob& job, const JobGroups& groups, std::int64_t rank,
                      std::vector<std::string>& sentences) {
   constexpr std::size_t tries_max = 16;

@@ -12,17 +12,17 @@
 
 namespace simmesh::replay {
 
-// ExchangeSplits are what one rank of an all_to_all sends to each member and receives from each, in
-// rows. Empty lists stand for equal parts.
+// ExchangeSplits are the rows that one rank of an all_to_all sends to each member and receives from
+// each. Empty lists stand for equal parts.
 struct ExchangeSplits {
   std::vector<std::int64_t> in;
   std::vector<std::int64_t> out;
 
-  // are_even says whether all ranks can have these splits: each part is the same.
+  // are_even is true if all ranks can have these splits: each part is the same.
   bool are_even() const;
 };
 
-// splits_of returns those that a communication records.
+// splits_of returns the splits that a communication records.
 ExchangeSplits splits_of(const ExecutionTrace& trace, const TraceComm& comm);
 
 // MissingSplits finds the splits of ranks that have no trace in those of the other ranks. It keeps
@@ -38,10 +38,10 @@ class MissingSplits {
     std::uint32_t node = 0;    // index in the trace
   };
 
-  // find returns the splits of a rank without a trace in the collective at a place: what all other
-  // members send to it and expect from it, and for itself what is left of the tensors, which are
-  // taken to be as long as those at the place. nullopt where that isn't possible, with the reason
-  // in fault.
+  // find returns the splits of a rank without a trace in the collective at a place: the rows that
+  // all other members send to it and expect from it, and for itself the rest of the tensors, which
+  // are assumed to be as long as those at the place. nullopt where that isn't possible, with the
+  // reason in fault.
   std::optional<ExchangeSplits> find(const Place& place, std::int64_t rank, std::string& fault);
 
  private:

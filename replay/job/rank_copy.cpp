@@ -90,7 +90,8 @@ class RankCopy {
     TraceComm& comm = comm_of(each);
     CommKind kind = comm_kind(trace().text(comm.name));
     if (!each.group) {
-      // Waits for what began before the trace name the rank within the default group.
+      // Waits for communications that began before the trace name the rank within the default
+      // group.
       if (rank_field(kind) == RankField::own_rank && comm.rank == from_) comm.rank = to_;
       return;
     }
@@ -161,7 +162,8 @@ class RankCopy {
     }
   }
 
-  // All ranks do the same; so what a rank sends to the d-th after it, it gets from the d-th before.
+  // All ranks do the same; so a rank gets from the d-th rank before it what it sends to the d-th
+  // after it.
   void require_symmetrical_messages() {
     using Message = std::tuple<std::int64_t, TextId>;
     using Key = std::pair<std::uint32_t, std::int64_t>;

@@ -26,20 +26,21 @@ struct TraceJob {
   Findings findings;
   std::vector<TraceResource> resources;  // files beside the traces
 
+  // find returns the trace of a rank, null where it is missing.
   const RankTrace* find(std::int64_t rank) const;
 };
 
-// rank_in_name returns the rank that a file's name says: the number after "rank" or "worker", or
-// else the one at the end of the name, before its extensions: 3 for "rank-3.json.gz",
-// "dlrm_eg_3.json" and "worker3_step_12.1694.pt.trace.json"; nullopt where there is none.
+// rank_in_name returns the rank in a file's name: the number after "rank" or "worker", or else the
+// one at the end of the name, before its extensions: 3 for "rank-3.json.gz", "dlrm_eg_3.json" and
+// "worker3_step_12.1694.pt.trace.json"; nullopt where there is none.
 std::optional<std::int64_t> rank_in_name(std::string_view file);
 
-// read_job reads the execution traces of a job: files, folders and archives of them. Of a folder or
-// an archive, files that aren't named .json or .json.gz, and timelines, are left out, but for the
-// resources of traces (trace_resource.h). Ranks come
-// from the names of the files; where one has none, or two have the same, ranks count in the order
-// of the files. A trace that can't be read is a finding (rules "json", "top_level", "schema"); what
-// for_each_file refuses is a ValueError.
+// read_job reads the execution traces of a job: files, folders and archives of them. In a folder or
+// an archive it skips files that aren't named .json or .json.gz, and timelines, but reads the
+// resources of traces (trace_resource.h). Ranks come from the names of the files; where one has
+// none, or two have the same, ranks count in the order of the files. A trace that can't be read is
+// a finding (rules "json", "top_level", "schema"); files that for_each_file refuses raise a
+// ValueError.
 TraceJob read_job(gsl::span<const std::string> paths);
 
 }  // namespace simmesh::replay

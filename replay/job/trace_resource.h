@@ -19,10 +19,11 @@ struct TraceResource {
   std::int64_t bytes = 0;
 };
 
-// read_resource looks at a file and counts its bytes; nullopt where it isn't in such a folder.
+// read_resource reads the name of a file and counts its bytes; nullopt where it isn't in such a
+// folder.
 std::optional<TraceResource> read_resource(ByteSource& source);
 
-// resources_name returns what a trace's file is called in the names of its resources: "rank-0" for
+// resources_name returns the name of a trace's file in the names of its resources: "rank-0" for
 // "job/rank-0.json.gz".
 std::string resources_name(const std::string& trace_file);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view memory_place = "replay/memory";
 
-// A view as the plan tells it from others; its shape is a range of the trace's numbers.
+// Key by which the plan tells views apart; the shape is a range of the trace's numbers.
 using ViewKey = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                            std::int64_t, std::vector<std::int64_t>>;
 
@@ -78,7 +78,7 @@ class Planner {
     storage.has_pre_view = true;
   }
 
-  // storage_of returns the place of a view's storage, which is added where it is new.
+  // storage_of returns the place of a view's storage, and adds a new one.
   std::uint32_t storage_of(const TraceTensor& tensor, std::int64_t end, bool is_input) {
     auto [found, is_new] = by_id_.try_emplace({tensor.storage, tensor.device});
     OfId& of_id = found->second;

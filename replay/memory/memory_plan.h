@@ -17,7 +17,7 @@ struct PlannedStorage {
   std::int64_t bytes = 0;       // where the last of its views in the window ends
   std::int64_t first_node = 0;  // ids of the operators that have it
   std::int64_t last_node = 0;
-  // Whether one of its views, or the storage itself, must exist before the replay.
+  // True if one of its views, or the storage itself, must exist before the replay.
   bool has_pre_view = false;
   bool is_leaf = false;
 };
@@ -30,13 +30,14 @@ struct MemoryPoint {
   bool operator==(const MemoryPoint&) const = default;
 };
 
-// MemoryPlanOptions say which operators and which device a plan is about, and what is one storage.
+// MemoryPlanOptions select the operators and the device of a plan, and define when two storages are
+// one.
 struct MemoryPlanOptions {
   std::optional<std::size_t> step;  // of the trace; nullopt: all operators
-  std::string device = "cuda";      // what the names of the devices begin with
-  // Whether the end of a view follows from its strides, where the trace has them.
+  std::string device = "cuda";      // the prefix of the devices' names
+  // True if the end of a view follows from its strides, where the trace has them.
   bool uses_strides = true;
-  // Whether a storage id that comes back for other memory is another storage.
+  // True if a storage id that comes back for other memory counts as another storage.
   bool splits_generations = false;
 };
 
@@ -59,7 +60,7 @@ struct MemoryPlan {
   std::size_t pre_views = 0;
   std::size_t pre_storages = 0;
   std::int64_t pre_bytes = 0;
-  // The same by storage instead of by view: what a program that keeps whole storages needs.
+  // The same by storage instead of by view: the need of a program that keeps whole storages.
   std::size_t leaf_storages = 0;
   std::int64_t leaf_bytes = 0;
   // LAZY_ALLOCATE: a storage is allocated by the first operator that has it and freed after the
@@ -67,7 +68,7 @@ struct MemoryPlan {
   std::int64_t lazy_peak_bytes = 0;
   std::int64_t lazy_peak_node = 0;  // the first one at which it is reached
   // Storages, where an id that comes back counts again: with another item size, beyond the end of
-  // what an operator made, or on another device.
+  // an operator's output, or on another device.
   std::size_t generations = 0;
   // By operator. Under PRE_ALLOCATE it begins with pre_bytes and ends with sum_bytes.
   std::vector<MemoryPoint> lazy_curve;

@@ -7,7 +7,7 @@
 
 namespace simmesh::replay {
 
-// ByteSource gives the bytes of one file, unpacked, from its beginning to its end.
+// ByteSource returns the bytes of one file, unpacked, from its beginning to its end.
 class ByteSource {
  public:
   // name is the file's: "rank-0.json.gz", "dlrm.tar.gz:dlrm/rank_0.json".
@@ -18,8 +18,8 @@ class ByteSource {
 
   const std::string& name() const { return name_; }
 
-  // head returns the first bytes, at most 4 KiB, which read gives nevertheless. It is for a look at
-  // the form of a file, before the first read.
+  // head returns the first bytes, at most 4 KiB, which read returns again. It is for checking the
+  // form of a file, before the first read.
   std::string_view head();
 
   // read fills at most all of the places and returns how many; 0 at the end. Raises a ValueError
@@ -35,7 +35,7 @@ class ByteSource {
   std::size_t head_taken_ = 0;
 };
 
-// TextSource gives the bytes of a text in memory, which must outlive it.
+// TextSource returns the bytes of a text in memory, which must outlive it.
 class TextSource : public ByteSource {
  public:
   TextSource(std::string name, std::string_view text) : ByteSource(std::move(name)), rest_(text) {}

@@ -21,7 +21,7 @@ struct JsonBlock {
 };
 
 #if defined(__SSE2__)
-// With 0x20 added where it isn't there, '[' is '{' and ']' is '}', and no other byte is either.
+// With 0x20 set, '[' becomes '{' and ']' becomes '}', and no other byte becomes either.
 JsonBlock look_at(const char* bytes) {
   JsonBlock block;
   for (std::size_t i = 0; i < lanes_bytes; i += 16) {

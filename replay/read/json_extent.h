@@ -15,7 +15,7 @@ namespace simmesh::replay {
 //   piecewise.find_end("2]], 3");  // 3
 class JsonExtent {
  public:
-  // find_end looks at the next piece and returns how many of its bytes belong to the value; nullopt
+  // find_end takes the next piece and returns how many of its bytes belong to the value; nullopt
   // where the value doesn't end in it. The first byte of the first piece opens the value.
   std::optional<std::size_t> find_end(std::string_view piece);
 

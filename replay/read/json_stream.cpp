@@ -50,7 +50,7 @@ class Window {
     return true;
   }
 
-  // value returns the text of the value that begins here, and goes behind it.
+  // value returns the text of the value that begins here, and moves past it.
   std::string_view value() {
     peek();
     keep_from_here();
@@ -81,7 +81,7 @@ class Window {
  private:
   void keep_from_here() { kept_ = at_; }
 
-  // fill reads more behind what is there; false at the end of the source.
+  // fill reads more bytes after the present ones; false at the end of the source.
   bool fill() {
     if (kept_ > 0) {
       std::memmove(bytes_.data(), bytes_.data() + kept_, end_ - kept_);

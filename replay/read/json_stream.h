@@ -8,15 +8,16 @@
 
 namespace simmesh::replay {
 
-// JsonPiece is the text of one JSON value. Behind it are at least `padding` bytes that may be read,
-// as simdjson wants them. The value may be malformed inside; its brackets and texts end.
+// JsonPiece is the text of one JSON value. At least `padding` readable bytes follow it, as simdjson
+// requires. The value may be malformed inside; its brackets and texts end.
 struct JsonPiece {
   static constexpr std::size_t padding = 64;
 
   std::string_view text;
 };
 
-// JsonVisitor is told what an object has at its top level. Keys come with escapes as they stand.
+// JsonVisitor is called with the contents of an object at its top level. Keys come with their
+// escapes.
 struct JsonVisitor {
   // A list begins; each of its elements follows.
   std::function<void(std::string_view key)> list = nullptr;

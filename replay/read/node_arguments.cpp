@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::string_view tensor_type = "Tensor(";
 
-// inside returns what stands between a prefix and the last character: of "Tensor(float)" the
-// "float".
+// inside returns the text between a prefix and the last character: "float" for "Tensor(float)".
 std::string_view inside(std::string_view type, std::string_view prefix) {
   if (!type.starts_with(prefix) || type.size() <= prefix.size()) return {};
   return type.substr(prefix.size(), type.size() - prefix.size() - 1);
@@ -164,7 +163,8 @@ void ArgumentReader::add_tensor(const Argument& argument) {
   std::size_t count = 0;
   bool is_well_formed = true;
   bool has_device = false;
-  constexpr std::int64_t large = std::int64_t(1) << 53;  // of what a double holds exactly
+  constexpr std::int64_t large = std::int64_t(1) << 53;  // of the integers that a double holds
+                                                         // exactly
   for (dom::element entry : argument.value.get_array()) {
     std::string_view device;
     if (count < std::size(fields)) {

@@ -29,9 +29,9 @@ class ArgumentReader {
 
   ArgumentReader(ExecutionTrace& trace, Side side) : trace_(trace), side_(side) {}
 
-  // tensors adds the tensors, those in lists included, and returns where they stand. Faults are
-  // added to the trace's findings with node and field. Lists of integers go to
-  // ExecutionTrace::ranges where keeps_lists.
+  // tensors adds the tensors, including those in lists, and returns their range. Faults are added
+  // to the trace's findings with node and field. Lists of integers go to ExecutionTrace::ranges
+  // where keeps_lists.
   TraceRange tensors(NodeArguments arguments);
 
  private:
@@ -53,16 +53,16 @@ class ArgumentReader {
   Side side_;
 };
 
-// add_integers appends the entries of a list of integers; false, and nothing is appended, where it
-// isn't one.
+// add_integers appends the entries of a list of integers; for anything else it appends nothing and
+// returns false.
 bool add_integers(const simdjson::dom::element& list, std::vector<std::int64_t>& numbers);
 
-// next_type takes the first type of a list of types: of "Tensor(float),GenericList[Int,Int]" the
+// next_type takes the first type off a list of types: of "Tensor(float),GenericList[Int,Int]" the
 // part up to the first comma outside of brackets.
 std::string_view next_type(std::string_view& types);
 
-// c10_type returns the name that attributes have for what stands inside "Tensor(...)": "Long" for
-// "long int", "BFloat16" for "c10::BFloat16". Unknown names come back as they are.
+// c10_type returns the name in attributes for the type inside "Tensor(...)": "Long" for "long int",
+// "BFloat16" for "c10::BFloat16". Unknown names come back unchanged.
 std::string_view c10_type(std::string_view type);
 
 }  // namespace simmesh::replay

@@ -13,7 +13,7 @@ namespace dom = simdjson::dom;
 
 namespace {
 
-// The fields of which some must be there, in each form.
+// The fields of which some are required, in each form.
 enum NodeField : unsigned {
   field_id,
   field_name,
@@ -38,7 +38,7 @@ void NodeReader::read(JsonPiece piece) {
   inputs_ = outputs_ = {};
   fields_ = 0;
   attributes_begin_ = std::uint32_t(trace_.attributes.size());
-  // The text is followed by the bytes that the parser wants.
+  // The padding that the parser needs follows the text.
   dom::element node = parser_.parse(piece.text.data(), piece.text.size(), false);
   if (!node.is_object()) return report("", "expected a node as an object, got something else");
   for (dom::key_value_pair field : dom::object(node)) read_field(field.key, field.value);
@@ -67,7 +67,7 @@ void NodeReader::read_field(std::string_view key, const dom::element& value) {
     set_attribute(key, value);
 }
 
-// The flat form has the values here and all else beside them.
+// The flat form has the values here and everything else beside them.
 void NodeReader::read_side(const dom::element& side, NodeArguments& arguments) {
   if (!side.is_object()) {
     arguments.values = side;
@@ -100,7 +100,8 @@ void NodeReader::read_attributes(const dom::element& list) {
   }
 }
 
-// In the flat form these are fields of the node, and all others are none of a communication.
+// In the flat form these are fields of the node, and other fields aren't attributes of a
+// communication.
 void NodeReader::set_attribute(std::string_view name, const dom::element& value) {
   if (name == "rf_id") return set_number(node_.record_function, value);
   if (name == "fw_parent") return set_number(node_.forward_parent, value);

@@ -37,7 +37,7 @@ class NodeReader {
   TraceNode node_;
   NodeArguments inputs_;
   NodeArguments outputs_;
-  unsigned fields_ = 0;  // that were there, by bits
+  unsigned fields_ = 0;  // that were present, by bits
   std::uint32_t attributes_begin_ = 0;
 };
 

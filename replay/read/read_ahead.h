@@ -11,9 +11,9 @@
 
 namespace simmesh::replay {
 
-// ReadAhead gives the bytes of another source, which a thread of its own reads: unpacking then goes
-// on beside parsing. Nobody else may use the other source meanwhile. At most `blocks` blocks are
-// ahead. What the other source raises is raised by the read that comes to it.
+// ReadAhead returns the bytes of another source, which a thread of its own reads, so that unpacking
+// runs beside parsing. Nobody else may use the other source meanwhile. At most `blocks` blocks are
+// ahead. An exception of the other source is raised by the read that reaches it.
 //
 //   replay::TextSource packed("trace", "{}");
 //   replay::ReadAhead ahead(packed);
@@ -42,14 +42,14 @@ class ReadAhead : public ByteSource {
   std::array<Block, blocks> ring_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Blocks that were filled and emptied, of which the ring holds the difference.
+  // Blocks that were filled and emptied; the ring holds the difference.
   std::size_t filled_ = 0;
   std::size_t emptied_ = 0;
-  bool has_ended_ = false;   // no block follows those that are filled
+  bool has_ended_ = false;   // no block follows the filled ones
   bool is_stopped_ = false;  // nobody reads any more
   std::exception_ptr error_;
   std::size_t taken_ = 0;  // bytes of the block that is being emptied
-  std::thread thread_;     // last, for it uses all the others
+  std::thread thread_;     // last, because it uses all the others
 };
 
 }  // namespace simmesh::replay

@@ -27,7 +27,7 @@ std::optional<TraceRequest> as_request(const dom::element& value) {
   return TraceRequest{pair->first.get_int64(), pair->second.get_bool()};
 }
 
-// CommArguments takes the arguments one after another and remembers what was wrong first.
+// CommArguments takes the arguments one after another and remembers the first mistake.
 class CommArguments {
  public:
   explicit CommArguments(dom::array inputs) : at_(inputs.begin()), end_(inputs.end()) {
@@ -73,7 +73,7 @@ class CommArguments {
     auto argument = take("the group");
     if (!argument) return {};
     if (argument->is_int64()) return {argument->get_int64(), std::nullopt};
-    // A name alone was written for a while.
+    // For a while only the name was written.
     if (argument->is_string())
       return {0, std::pair(texts.id_of(argument->get_string().value()), TextId{})};
     auto pair = as_pair(*argument);

@@ -15,11 +15,11 @@ struct CommNode {
   TraceRange attributes;  // in ExecutionTrace::attributes
 };
 
-// read_comm returns what the arguments of a communication node say. Leading tensors are there for
-// all but waits and barriers; then come the request, the group, a rank, the name, the splits, and
-// from schema 1.0.3 on (before it: only the last) the group's first rank, stride and size, and from
-// PyTorch 2.13 on whether it is asynchronous. What doesn't have this form is added to the trace's
-// findings (rule "comm_arguments").
+// read_comm returns the contents of a communication node's arguments. All but waits and barriers
+// begin with tensors; then come the request, the group, a rank, the name, the splits, and from
+// schema 1.0.3 on (before it: only the last) the group's first rank, stride and size, and from
+// PyTorch 2.13 on whether it is asynchronous. Arguments that don't have this form are added to the
+// trace's findings (rule "comm_arguments").
 TraceComm read_comm(const CommNode& comm, ExecutionTrace& trace);
 
 }  // namespace simmesh::replay

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view read_place = "replay/read";
 
-// TraceReader collects what stands at the top level of a trace.
+// TraceReader collects the top level of a trace.
 class TraceReader {
  public:
   explicit TraceReader(ByteSource& source) : source_(source), nodes_(trace_) {}

@@ -7,8 +7,8 @@
 
 namespace simmesh::replay {
 
-// read_execution_trace reads a trace in any schema from 1.0.1 to 1.1.1, and what newer ones share
-// with these. Memory: the trace and a window of the text. Faults of single nodes are in the trace's
+// read_execution_trace reads a trace in any schema from 1.0.1 to 1.1.1, and the common part of
+// newer ones. Memory: the trace and a window of the text. Faults of single nodes are in the trace's
 // findings. Raises a BadTrace for text that isn't JSON (rule "json"), for anything but an object
 // with a schema and a list of nodes ("top_level"), and for an unknown major version ("schema").
 ExecutionTrace read_execution_trace(ByteSource& source);

@@ -10,7 +10,7 @@ namespace simmesh::replay {
 
 namespace {
 
-// The keys that stand near the beginning of each form, and in no other.
+// The keys near the beginning of each form that no other form has.
 constexpr std::array<std::pair<std::string_view, TraceForm>, 8> telling_keys = {{
     {"\"schema\"", TraceForm::execution_trace},
     {"\"nodes\"", TraceForm::execution_trace},
@@ -22,8 +22,8 @@ constexpr std::array<std::pair<std::string_view, TraceForm>, 8> telling_keys = {
     {"\"traceEvents\"", TraceForm::timeline},
 }};
 
-// A message begins with its length and then the tag of its first field: 0x0A of the version in the
-// metadata, 0x12 of its first attribute where there is none, 0x08 of a node's id.
+// A message begins with its length and then the tag of its first field: 0x0A for the version in the
+// metadata, 0x12 for its first attribute if there is no version, 0x08 for a node's id.
 bool begins_with_message(std::string_view head) {
   std::size_t at = 0;
   while (at < head.size() && at < 5 && (head[at] & 0x80) != 0) ++at;

@@ -42,7 +42,7 @@ ArchiveReader new_reader(Form form) {
         why ? why : "a damaged one");
 }
 
-// Budget counts what a file on disk has become.
+// Budget counts the unpacked bytes of a file on disk.
 struct Budget {
   const UnpackLimits& limits;
   const std::string& path;
@@ -85,7 +85,7 @@ class MemberSource : public ByteSource {
 
  private:
   archive* reader_;
-  Budget* budget_;  // null where the bytes are compressed still, and counted once they aren't
+  Budget* budget_;  // null where the bytes are still compressed, and counted once they aren't
 };
 
 // CompressedBytes hands a compressed member to the reader that unpacks it. Exceptions don't cross

@@ -38,16 +38,6 @@ std::string_view recorded_name(const CollectiveCall& call) {
   SIMMESH_CHECK(false, "unknown CollectiveOp {}", int(call.op));
 }
 
-bool is_rooted(CollectiveOp op) {
-  return op == CollectiveOp::broadcast || op == CollectiveOp::broadcast_object ||
-         op == CollectiveOp::reduce || op == CollectiveOp::scatter || op == CollectiveOp::gather;
-}
-
-bool takes_reduce_op(CollectiveOp op) {
-  return op == CollectiveOp::all_reduce || op == CollectiveOp::reduce_scatter ||
-         op == CollectiveOp::reduce;
-}
-
 bool is_uneven_exchange(const CollectiveCall& call) {
   return call.op == CollectiveOp::all_to_all && call.uneven && call.input_splits.empty();
 }
@@ -69,7 +59,7 @@ Dims element_counts(gsl::span<const Tensor> tensors) {
   return counts;
 }
 
-// What goes to each member of an uneven all_to_all, by the chunk rule.
+// Returns the elements for each member of an uneven all_to_all, by the chunk rule.
 Dims chunk_elements(const CollectiveCall& call, std::int64_t members) {
   const Tensor& input = call.inputs[0];
   std::int64_t size = input.size(call.scatter_dim);
@@ -81,8 +71,8 @@ Dims chunk_elements(const CollectiveCall& call, std::int64_t members) {
   return counts;
 }
 
-// The shape of the result of an operation that was started; nothing where only the other members
-// know it.
+// Returns the shape of the result of a started operation; empty where only the other members know
+// it.
 std::optional<Shape> expected_shape(const CollectiveCall& call, const Tensor& input,
                                     std::int64_t members) {
   Shape shape = input.shape();
@@ -127,7 +117,7 @@ std::uint32_t CommRecorder::add(const CommEvent& event, std::string_view name, T
 }
 
 void CommRecorder::set_inputs(const CommEvent& event, TraceNode& node) {
-  // What the others pass to a broadcast of an object doesn't count.
+  // In a broadcast of an object the arguments of the others don't count.
   bool is_filled = event.call->op == CollectiveOp::broadcast_object;
   gsl::span<const Tensor> given = is_filled ? event.results : event.inputs;
   node.inputs = is_uneven_exchange(*event.call) ? builder_.flat(given) : builder_.tensors(given);
@@ -145,7 +135,7 @@ void CommRecorder::set_outputs(const CommEvent& event, std::uint32_t index, bool
     if (shape) outputs = builder_.promised(event.inputs[0].dtype(), *shape);
     is_promised = shape.has_value();
   } else if (call.op == CollectiveOp::reduce) {
-    // In place, as PyTorch's: what the others have is not touched.
+    // In place, as in PyTorch: the tensors of the other members aren't touched.
     outputs = builder_.tensors(event.inputs);
   }
   builder_.node(index).outputs = outputs;
@@ -172,8 +162,8 @@ void CommRecorder::see_collective(const CommEvent& event, TraceThread thread) {
   TraceComm& comm = builder_.trace().comms[*node.comm];
   RecordedComm& recorded = recorded_.comms[*node.comm];
   comm.request = {std::int64_t(event.sequence) + 1, false};
-  if (is_rooted(call.op)) comm.rank = call.root;
-  if (takes_reduce_op(call.op)) recorded.reduce = call.reduce;
+  if (facts_of(call.op).has_root) comm.rank = call.root;
+  if (facts_of(call.op).reduces) recorded.reduce = call.reduce;
   recorded.factor = call.factor;
   recorded.dim = call.dim;
   recorded.scatter_dim = call.scatter_dim;

@@ -8,7 +8,7 @@
 
 namespace simmesh::replay {
 
-// CommRecorder makes nodes "record_param_comms" of what a rank communicates, in the conventions of
+// CommRecorder makes nodes "record_param_comms" of a rank's communications, in the conventions of
 // PyTorch's NCCL backend. An operation that blocks is one node; one that was started is a node, and
 // its wait another. all_gather is "_allgather_base" and reduce_scatter "_reduce_scatter_base"; with
 // uneven parts they are "all_gather" and "reduce_scatter" with a list of the parts. all_to_all is
@@ -25,7 +25,7 @@ class CommRecorder {
   void see(const CommEvent& event, TraceThread thread);
 
  private:
-  // What was started and not waited for.
+  // An operation that was started and not waited for.
   struct Started {
     std::uint32_t node;
     std::uint32_t comm;

@@ -36,12 +36,12 @@ class GroupNames {
   std::map<std::size_t, std::vector<std::uint32_t>> by_members_;
 };
 
-// What members say of one collective, by member: what they send in an all_to_all, or how large
-// their own part is.
+// Data of one collective from each member: the elements that it sends in an all_to_all, or the size
+// of its own part.
 using SplitTable = std::map<std::pair<std::uint32_t, std::int64_t>,
                             std::map<std::int64_t, std::vector<std::int64_t>>>;
 
-// JobFinisher has what the ranks know together.
+// JobFinisher has the knowledge of all ranks together.
 class JobFinisher {
  public:
   explicit JobFinisher(std::vector<RecordedRank>& ranks)
@@ -147,7 +147,7 @@ void JobFinisher::set_out_split(std::size_t rank, std::size_t index) {
   comm.out_split.end = std::uint32_t(trace.numbers.size());
 }
 
-// As c10d says them: a stride of 0 for one rank, -1 where ranks have no stride.
+// Returns the stride as c10d does: 0 for one rank, -1 where the ranks have none.
 std::int64_t stride_of(const RankList& members) {
   if (members.size() == 1) return 0;
   std::int64_t stride = members[1] - members[0];

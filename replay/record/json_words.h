@@ -14,7 +14,7 @@ std::string json_text(std::string_view text);
 // and "nan".
 std::string json_number(double number);
 
-// json_list returns "[1, 2]", the form in which splits stand in attributes.
+// json_list returns "[1, 2]", the form of splits in attributes.
 std::string json_list(gsl::span<const std::int64_t> numbers);
 
 }  // namespace simmesh::replay

@@ -7,13 +7,12 @@
 
 namespace simmesh::replay {
 
-// recorded_name returns the name of an op as PyTorch's traces have it: "aten::mm", "aten::add_" in
-// place. An op that says its library keeps it: "my::scale_rows".
+// recorded_name returns the name of an op in PyTorch's traces: "aten::mm", "aten::add_" in place. A
+// name with a library keeps it: "my::scale_rows".
 std::string recorded_name(const OpCall& call);
 
-// schema_of returns how the op was called, in the form of PyTorch's op_schema:
-// "aten::sum(Tensor input0, *, int[] dims, bool keepdim) -> Tensor". Arguments that a call left out
-// aren't there.
+// schema_of returns how the op was called, in the form of PyTorch's op_schema: "aten::sum(Tensor
+// input0, *, int[] dims, bool keepdim) -> Tensor". It lacks arguments that a call left out.
 std::string schema_of(const OpCall& call, std::size_t results);
 
 // The same for an operation of the device that is no op: "simmesh::all_gather_copy_out".

@@ -21,7 +21,7 @@ bool is_distributed(const OpCall& call) {
   return call.out && call.out->distribution();
 }
 
-// "[\"S(0),R\", null]"; nothing where no tensor is distributed.
+// "[\"S(0),R\", null]"; empty where no tensor is distributed.
 std::string placements_of(gsl::span<const Tensor> tensors) {
   std::string text;
   bool has_any = false;
@@ -34,7 +34,7 @@ std::string placements_of(gsl::span<const Tensor> tensors) {
   return has_any ? "[" + text + "]" : "";
 }
 
-// "[true, false]"; nothing where no tensor requires a gradient.
+// "[true, false]"; empty where no tensor requires a gradient.
 std::string gradients_of(gsl::span<const Tensor> tensors) {
   std::string text;
   bool has_any = false;
@@ -180,7 +180,7 @@ void RankRecorder::see(const AnnotationEvent& event) {
 }
 
 void RankRecorder::see(const TensorLaunch& kernel) {
-  // Within an op it is part of that.
+  // Within an op it is part of that op.
   if (operators_ > 0) return;
   TraceNode& node = builder_.node(builder_.add(recorded_name(kernel), thread()));
   node.inputs = builder_.tensors(kernel.reads);

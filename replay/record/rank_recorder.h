@@ -16,10 +16,10 @@ namespace simmesh::replay {
 
 // RankRecorder records what its rank does, from its making to finish.
 //
-// Ops are nodes, with what they call below them. A call on distributed tensors is an annotation,
-// with an empty op_schema, above the ops and communications that it comes to, for those are what
-// the rank runs; attributes "input_placements" and "output_placements" say how its tensors lie.
-// Communications are nodes as CommRecorder says. Backward passes are on a thread of their own: a
+// Ops are nodes, with the ops that they call below them. A call on distributed tensors is an
+// annotation, with an empty op_schema, above its ops and communications, because those are what the
+// rank runs; attributes "input_placements" and "output_placements" have its placements.
+// Communications are nodes made by CommRecorder. Backward passes are on a thread of their own: a
 // node of the tape is a node of scope 1 above the ops and hooks that it runs, tied to its forward
 // op by seq_id and fw_parent. Annotations are nodes, "ProfilerStep#N" among them.
 //
@@ -55,10 +55,10 @@ class RankRecorder {
   std::vector<std::uint32_t> calls_;  // the ops that have begun and not ended
   int operators_ = 0;                 // of those, the ones that aren't distributed
   int backward_passes_ = 0;
-  // By the number of a node of the tape: the node that its forward op is here.
+  // By the number of a node of the tape: the node of its forward op in this trace.
   std::unordered_map<std::uint64_t, std::uint32_t> forward_;
 
-  // Last, so that nobody is told while the rest is made or gone.
+  // Last, so that nobody is called while the other members are being made or destroyed.
   struct Scopes;
   std::shared_ptr<Scopes> scopes_;
 };

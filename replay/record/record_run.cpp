@@ -2,6 +2,7 @@
 
 #include "core/check/error.h"
 #include "replay/record/finish_job.h"
+#include "replay/record/rank_recorder.h"
 
 namespace simmesh::replay {
 

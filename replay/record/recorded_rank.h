@@ -18,19 +18,19 @@ struct RecordedGroup {
   bool operator==(const RecordedGroup&) const = default;
 };
 
-// RecordedComm is what the recorder knows of a communication beside TraceComm.
+// RecordedComm is the recorder's knowledge of a communication beside TraceComm.
 struct RecordedComm {
   std::uint32_t node = 0;   // index
   std::uint32_t group = 0;  // index in RecordedRank::groups
-  // What PyTorch's traces don't say, and stands in attributes of its own.
+  // Data that PyTorch's traces lack, in attributes of their own.
   std::optional<ReduceOp> reduce = {};
   double factor = 1.0;  // of premul_sum
   std::int64_t dim = 0;
   std::int64_t scatter_dim = 0;
   std::optional<std::int64_t> tag = {};
-  // What comes from each member of an all_to_all is known to these only.
+  // Only the members know the elements from each member of an all_to_all.
   bool lacks_out_split = false;
-  // The tensor that is gathered or cut is one of parts whose sizes the members know.
+  // The whole tensor has parts whose sizes only the members know.
   bool has_uneven_parts = false;
 };
 

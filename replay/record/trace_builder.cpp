@@ -120,7 +120,7 @@ void TraceBuilder::bind(TraceRange promised, gsl::span<const Tensor> tensors) {
     const Tensor& tensor = tensors[i];
     if (!tensor.is_defined() || !tensor.storage()) continue;
     const TraceTensor& described = trace_.tensors[promised.begin + i];
-    // A result that is a view of what was known before stays that.
+    // A result that is a view of a known storage keeps that one.
     if (!storages_.emplace(tensor.storage()->id(), described.storage).second) continue;
     views_[{described.storage, tensor.storage_offset(), tensor.dtype(), tensor.shape(),
             tensor.strides()}] = described.tensor;

@@ -23,7 +23,7 @@ inline constexpr std::int64_t user_scope = 7;
 
 // TraceBuilder makes the execution trace of one rank, node by node in the order in which they
 // begin. Nodes, tensors and storages take their ids from one counter, as in PyTorch; ids of
-// storages are never used again, whatever memory lies where.
+// storages are never used again, also where memory is.
 class TraceBuilder {
  public:
   // device is the name of the rank's device: "cuda:0".
@@ -38,13 +38,12 @@ class TraceBuilder {
   std::uint32_t open(std::string_view name, TraceThread thread);
   void close(TraceThread thread);
 
-  // tensors adds tensors, in order. Undefined ones are left out; of distributed ones there is the
-  // logical shape, and no storage. Equal views of one storage are one tensor.
+  // tensors adds tensors, in order. Undefined ones are left out; distributed ones have the logical
+  // shape, and no storage. Equal views of one storage are one tensor.
   TraceRange tensors(gsl::span<const Tensor> tensors);
   // flat adds tensors as if each had one dim.
   TraceRange flat(gsl::span<const Tensor> tensors);
-  // promised adds tensors that will exist: those of the given types. bind says what they have
-  // become.
+  // promised adds future tensors of the given types. bind sets what they have become.
   TraceRange promised(DType dtype, const Shape& shape, std::size_t count = 1);
   void bind(TraceRange promised, gsl::span<const Tensor> tensors);
 

@@ -7,8 +7,8 @@ namespace simmesh::replay {
 
 namespace {
 
-// What one member sends to each, in elements: by its splits, else by its list of tensors, else in
-// equal parts.
+// Returns the elements that one member sends to each, by its splits, else by its list of tensors,
+// else in equal parts.
 std::vector<std::int64_t> sent(const RankProgram& rank, const ProgramStep& step,
                                std::size_t members) {
   auto splits = rank.numbers_in(step.in_split);

@@ -33,7 +33,7 @@ std::string name_of(const AllToAllMatrix& matrix, const Members& members) {
   return fmt::format("ranks {} to {}", first, matrix.members[members.end - 1]);
 }
 
-// From nearly white for nothing to dark blue for the most.
+// Returns a shade from nearly white for nothing to dark blue for the most.
 std::string shade(double share) {
   auto between = [&](double light, double dark) {
     return int(light + (dark - light) * share + 0.5);

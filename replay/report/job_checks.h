@@ -7,12 +7,11 @@
 
 namespace simmesh::replay {
 
-// finding_checks returns a check for each theme that validate looks at: what can be read, nodes,
-// tensors, single communications, ranks against each other, messages. One fails where it has an
-// error.
+// finding_checks returns a check for each theme of validate: readability, nodes, tensors, single
+// communications, ranks against each other, messages. One fails where it has an error.
 std::vector<JobCheck> finding_checks(const JobReport& report);
 
-// theme_of returns the theme of a rule: "nodes" for those of no other theme.
+// theme_of returns the theme of a rule: "nodes" for rules of no other theme.
 std::string_view theme_of(std::string_view rule);
 
 }  // namespace simmesh::replay

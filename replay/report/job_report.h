@@ -21,11 +21,11 @@
 
 namespace simmesh::replay {
 
-// JobCheck is something that must hold for a job.
+// JobCheck is a condition that must hold for a job.
 struct JobCheck {
   std::string name;
   bool has_passed = false;
-  std::string text;  // what was found
+  std::string text;  // the result
 };
 
 // ReportedTrace is one of the traces of a job.
@@ -34,10 +34,10 @@ struct ReportedTrace {
   std::string file;
   TraceSummary summary;
   MemoryPlan memory;
-  std::string device;  // of which the memory is: "cuda"
+  std::string device;  // to which the memory belongs: "cuda"
 };
 
-// ReportedRun is what replays of a job gave.
+// ReportedRun is the result of replays of a job.
 struct ReportedRun {
   std::size_t ranks = 0;
   std::size_t communications = 0;  // of all ranks in one iteration
@@ -53,8 +53,7 @@ struct ReportedRun {
   std::int64_t peak_bytes = 0;      // of the rank that holds most
 };
 
-// ReportedTimes is a job's timeline and what follows from it. Vectors are by place in
-// JobTimeline::ranks.
+// ReportedTimes is a job's timeline and its analysis. Vectors are by place in JobTimeline::ranks.
 struct ReportedTimes {
   bool is_simulated = false;
   JobTimeline timeline;
@@ -69,7 +68,7 @@ struct ReportedTimes {
   CriticalPath path;
 };
 
-// AllToAllMatrix is what the members of a group send each other in one all-to-all.
+// AllToAllMatrix is the elements that the members of a group send each other in one all-to-all.
 struct AllToAllMatrix {
   std::string name;
   std::int64_t node = 0;                            // of the first member
@@ -78,13 +77,13 @@ struct AllToAllMatrix {
   std::int64_t item_bytes = 0;
 };
 
-// ReportedWhatIf is what a change would make of a job.
+// ReportedWhatIf is the result of a what-if change of a job.
 struct ReportedWhatIf {
   std::string name;
   WhatIfTimes times;
 };
 
-// JobReport is all that simmesh says about a job: what `simmesh replay` prints.
+// JobReport is the whole report about a job, as `simmesh replay` prints it.
 struct JobReport {
   std::vector<ReportedTrace> traces;
   std::vector<std::string> made_up;  // ranks that have no trace

@@ -5,8 +5,8 @@
 
 namespace simmesh::replay {
 
-// markup returns a text as HTML and SVG show it: with &lt; for <, and so on. Bytes that no text has
-// are left out.
+// markup returns a text as HTML and SVG show it: with &lt; for <, and so on. Control bytes are left
+// out.
 std::string markup(std::string_view text);
 
 // pixels returns a length with two decimals.

@@ -16,7 +16,7 @@ constexpr std::size_t points_max = 1000;
 constexpr double curve_left_px = 96, curve_width_px = 1060, curve_height_px = 160,
                  curve_top_px = 14;
 
-// The unit in which the most has up to four digits.
+// The unit in which the largest value has up to four digits.
 struct ByteUnit {
   const char* name;
   double bytes;

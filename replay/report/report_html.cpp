@@ -62,7 +62,7 @@ std::string all_to_alls_html(const std::vector<AllToAllMatrix>& matrices) {
   return html + "</div>\n";
 }
 
-// The ranks with the highest peaks.
+// Shows the ranks with the highest peaks.
 std::string memory_html(const JobReport& report) {
   std::vector<const ReportedTrace*> traces;
   for (const ReportedTrace& trace : report.traces)

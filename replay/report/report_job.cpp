@@ -44,7 +44,7 @@ class JobReporter {
   void describe_traces() {
     for (const RankTrace& rank : job_.ranks) {
       ReportedTrace traced{.rank = rank.rank, .file = rank.file, .summary = {}, .memory = {}};
-      // A trace that is broken is told by its findings.
+      // The findings report a broken trace.
       try {
         traced.summary = summarize(rank.trace);
         traced.device = device_of(rank.trace);
@@ -169,7 +169,7 @@ class JobReporter {
       join_trace(*timeline_, job_, std::int64_t(program.ranks.size()));
       JobCosts costs = recorded_costs(program, meetings, *timeline_);
       check("timelines", true, "each communication of the traces is in the timelines");
-      // Fitting wants two collectives, which a job may not have.
+      // Fitting needs two collectives, which a job may lack.
       if (meetings.collectives.size() >= 2)
         report_.links = fit_links(program, meetings, *timeline_);
       return costs;

@@ -14,9 +14,9 @@
 
 namespace simmesh::replay {
 
-// NamedWhatIf is a change to a job and what it is called. Factors other than 1 change the job's own
-// links: those that were fitted to its timeline, or else those of the device; `change` then needs
-// no topology.
+// NamedWhatIf is a change to a job with a name. Factors other than 1 change the job's own links:
+// those that were fitted to its timeline, or else those of the device; `change` then needs no
+// topology.
 struct NamedWhatIf {
   std::string name;
   WhatIf change;
@@ -24,21 +24,21 @@ struct NamedWhatIf {
   double latency_factor = 1;
 };
 
-// JobReportOptions say what is done with a job.
+// JobReportOptions are the options of a job's report.
 struct JobReportOptions {
   bool replays = true;          // else it is validated and analysed only
   std::int64_t schedules = 1;   // under which it is replayed, beginning with that of `run`
   std::int64_t jobs = 1;        // of them that run side by side
-  ProgramOptions program = {};  // which of it
+  ProgramOptions program = {};  // the part of it to replay
   ReplayJobOptions run = {};
   std::vector<NamedWhatIf> what_if = {};
 };
 
-// report_job validates a job, replays it, compares what communications put out with a serial
-// oracle, and analyses its timeline: the recorded one, or else the one that the costs of
-// ReplayJobOptions' device give (of a DeviceModel where it has none). A job with errors isn't
-// replayed. Ranks that are missing are made up where that can be right. Raises an IndexError for a
-// step that a trace doesn't have; all else that is wrong with a job is a check that fails.
+// report_job validates a job, replays it, compares the outputs of communications with a serial
+// oracle, and analyses its timeline: the recorded one, or else the one from the costs of
+// ReplayJobOptions' device (of a DeviceModel where it has none). A job with errors isn't replayed.
+// Missing ranks are made up where that can be right. Raises an IndexError for a step that a trace
+// doesn't have; every other mistake in a job is a check that fails.
 JobReport report_job(TraceJob job, std::optional<JobTimeline> timeline,
                      const JobReportOptions& options = {});
 

@@ -5,8 +5,8 @@
 
 namespace simmesh::replay {
 
-// TextTable is rows of words below a header, aligned: the first column to the left, numbers to the
-// right.
+// TextTable formats rows of words below a header, aligned: the first column to the left, numbers to
+// the right.
 //
 //   replay::TextTable busy({"rank", "busy (us)"});
 //   busy.add({"0", "12.5"});
@@ -19,7 +19,8 @@ class TextTable {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.size() == 1; }
 
-  // text returns the lines, each after two blanks; a column is numbers if all of its cells are.
+  // text returns the lines, each after two blanks; a column is right-aligned if all of its cells
+  // are numbers.
   std::string text() const;
 
  private:

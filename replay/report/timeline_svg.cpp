@@ -23,7 +23,7 @@ struct Bar {
   std::string title = {};
 };
 
-// TimelineDrawing knows where a moment lies.
+// TimelineDrawing maps times to places in the drawing.
 class TimelineDrawing {
  public:
   explicit TimelineDrawing(const ReportedTimes& times) : times_(times) {
@@ -69,7 +69,7 @@ class TimelineDrawing {
   }
 
   void draw_bars(const std::vector<Bar>& bars, double y) {
-    // Where the last bar of a style ended: a narrow one that touches it is inside it.
+    // The end of the last bar of each style: a narrow bar that touches it is merged into it.
     std::vector<std::pair<std::string_view, double>> drawn;
     for (const Bar& bar : bars) {
       double begin = x_of(bar.time.begin_us), end = x_of(bar.time.end_us);

@@ -44,7 +44,8 @@ CollectiveOp op_of(CommKind kind) {
   }
 }
 
-// What a member of an all-to-all sends to the others, or gets from them, whichever is more.
+// Returns the bytes that a member of an all-to-all sends to the others or gets from them, whichever
+// are more.
 double exchanged_bytes(const RankProgram& rank, const ProgramStep& step) {
   double most = 0;
   for (bool is_sent : {true, false}) {
@@ -64,8 +65,8 @@ double exchanged_bytes(const RankProgram& rank, const ProgramStep& step) {
   return most;
 }
 
-// The operand of the members that makes a collective cost what it does: the largest one; of an
-// all-to-all the even one of which as much goes to the others.
+// Returns the size of the members' operand that determines a collective's cost: the largest one;
+// for an all-to-all the even operand with as many bytes to the others.
 double operand_bytes(const ReplayProgram& program, const Meeting& meeting, CollectiveOp op,
                      const CommChoices& choices) {
   double most = 0, sum = 0, exchanged = 0;
@@ -85,16 +86,13 @@ double operand_bytes(const ReplayProgram& program, const Meeting& meeting, Colle
 }
 
 double tree_us(const CollectiveSize& size, const Topology& topology) {
-  double ways = size.op == CollectiveOp::all_reduce || size.op == CollectiveOp::barrier ? 2 : 1;
-  double hops = ways * std::ceil(std::log2(double(size.members)));
+  double passes = facts_of(size.op).tree_passes;
+  double hops = passes * std::ceil(std::log2(double(size.members)));
   return topology.base_us + hops * size.link.latency_us +
-         ways * size.bytes / gibibyte / size.link.bandwidth_gb_s * 1e6;
+         passes * size.bytes / gibibyte / size.link.bandwidth_gb_s * 1e6;
 }
 
-bool has_tree(CollectiveOp op) {
-  return op == CollectiveOp::all_reduce || op == CollectiveOp::barrier ||
-         op == CollectiveOp::broadcast || op == CollectiveOp::reduce;
-}
+bool has_tree(CollectiveOp op) { return facts_of(op).tree_passes > 0; }
 
 }  // namespace
 

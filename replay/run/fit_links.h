@@ -8,7 +8,7 @@
 
 namespace simmesh::replay {
 
-// FittedCollective is one collective of a recorded timeline beside what the fitted links say.
+// FittedCollective is one collective of a recorded timeline with its time by the fitted links.
 struct FittedCollective {
   std::size_t meeting = 0;  // in JobMeetings::collectives
   std::string name;
@@ -16,14 +16,14 @@ struct FittedCollective {
   double moved_bytes = 0;  // by the rank that moves most
   double recorded_us = 0;  // the shortest span on any rank
   double predicted_us = 0;
-  bool is_fitted = false;  // its time was fitted; else it was predicted
+  bool is_fitted = false;  // its time was fitted; otherwise it was predicted
 };
 
 // FittedLinks is a model of a job's links with two figures, found in its recorded timeline: a
 // collective takes latency_us + moved_bytes / bandwidth.
 struct FittedLinks {
   double latency_us = 0;
-  double bandwidth_gb_s = 0;  // GB = 2^30 bytes; 0: bytes take no time that could be seen
+  double bandwidth_gb_s = 0;  // GB = 2^30 bytes; 0: bytes take no visible time
   // The same as a table of costs: one host, and no time for a hop.
   Topology topology;
   std::vector<FittedCollective> collectives;  // in the order of their first begin
@@ -34,7 +34,7 @@ struct FittedLinks {
 // fit_links fits both figures by least squares to every other collective of a job with more than
 // one member, the first, the third and so on, and predicts the others. Neither figure is negative:
 // where the best line has a negative one, it is the best line without that one. Raises a ValueError
-// where fewer than two collectives could be fitted, and what comm_spans raises.
+// where fewer than two collectives could be fitted, and as comm_spans does.
 FittedLinks fit_links(const ReplayProgram& program, const JobMeetings& meetings,
                       const JobTimeline& timeline);
 

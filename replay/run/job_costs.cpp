@@ -29,7 +29,7 @@ JobCosts costs_of_nothing(const ReplayProgram& program) {
   return costs;
 }
 
-// What is recorded around the communications of one rank: its step, or all that is there.
+// Returns the recorded span around the communications of one rank: its step, or the whole timeline.
 CommSpan span_around(const RankTimeline& timeline, double first_us, double last_us) {
   CommSpan around{.begin_us = first_us, .end_us = last_us};
   const TimelineStep* first = nullptr;
@@ -47,7 +47,7 @@ CommSpan span_around(const RankTimeline& timeline, double first_us, double last_
   return around;
 }
 
-// Goes along one rank's program with its recorded spans, and finds what it computed in between.
+// Walks along one rank's program with its recorded spans, and finds the computation in between.
 void add_recorded_computation(const RankProgram& rank,
                               const std::vector<std::optional<CommSpan>>& spans,
                               const RankTimeline& timeline, RankCosts& costs) {

@@ -9,17 +9,18 @@
 
 namespace simmesh::replay {
 
-// RankCosts is how long what a rank does takes, in microseconds of a device.
+// RankCosts are the times of a rank's actions, in microseconds of a device.
 struct RankCosts {
   double begin_us = 0;  // when the rank begins, after the first one
-  // By step: what the rank computes before it, beside the operators of its program; and how long
-  // the step itself takes: an operator, or a communication from when all of its ranks are ready.
+  // By step: the time that the rank computes before it, besides the operators of its program; and
+  // the time of the step itself: of an operator, or of a communication from when all of its ranks
+  // are ready.
   std::vector<double> before_us;
   std::vector<double> us;
-  double after_us = 0;  // what it computes after the last step
+  double after_us = 0;  // the time that it computes after the last step
 };
 
-// JobCosts is the costs of all ranks, by rank.
+// JobCosts are the costs of all ranks, by rank.
 using JobCosts = std::vector<RankCosts>;
 
 // modelled_costs takes operators from the model's device (estimated bytes and operations), and
@@ -44,12 +45,12 @@ using CommSpans = std::vector<std::vector<std::optional<CommSpan>>>;
 CommSpans comm_spans(const ReplayProgram& program, const JobTimeline& timeline);
 
 // recorded_costs takes costs from a recorded timeline. A communication takes as long as the
-// shortest of its spans on any rank, for the others have waited. What a rank computes between two
-// communications is the time from when the program could go on after the first (its end, or its
-// begin where the program doesn't wait for it) to when the second begins, whatever the device did
-// in it; operators cost nothing beside that. A rank begins with the step that its first
-// communication is in (or with its first span), and computes after the last one to the end of that
-// one's step. Raises what comm_spans raises.
+// shortest of its spans on any rank, since the others have waited. The computation of a rank
+// between two communications is the time from when the program could continue after the first (its
+// end, or its begin where the program doesn't wait for it) to when the second begins, whatever the
+// device did in it; operators cost nothing besides. A rank begins with the step of its first
+// communication (or with its first span), and computes after the last one to the end of that one's
+// step. Raises as comm_spans does.
 JobCosts recorded_costs(const ReplayProgram& program, const JobMeetings& meetings,
                         const JobTimeline& timeline);
 

@@ -8,8 +8,8 @@
 
 namespace simmesh::replay {
 
-// Meeting is one collective of a job, with the step of each member: the k-th that a member calls in
-// a group is the k-th of the others.
+// Meeting is one collective of a job, with the step of each member: the k-th collective that a
+// member calls in a group is the k-th of the others.
 struct Meeting {
   std::uint32_t group = 0;
   std::uint64_t number = 0;                         // within the group, from 0
@@ -33,7 +33,7 @@ struct MessageMeeting {
   MessageStep receiver;
 };
 
-// JobMeetings says which steps of a program belong together, without running it.
+// JobMeetings are the steps of a program that belong together, found without running it.
 struct JobMeetings {
   std::vector<Meeting> collectives;
   std::vector<MessageMeeting> messages;

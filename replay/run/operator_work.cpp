@@ -24,12 +24,13 @@ class OperatorSizes {
     for (const TraceTensor* tensor : outputs_) sum += double(tensor->elements);
     return sum;
   }
-  // The extent of a dim counted from the end; 1 where there is none.
+  // Returns the extent of a dim counted from the end; 1 where there is none.
   double size_from_end(const TraceTensor& tensor, std::size_t from_end) const {
     auto shape = trace_.numbers_in(tensor.shape);
     return from_end <= shape.size() ? double(shape[shape.size() - from_end]) : 1;
   }
-  // What one output element of a convolution sums: the weight without its first dim.
+  // Returns the number of terms of one output element of a convolution: the weight without its
+  // first dim.
   double terms_of(const TraceTensor& weight) const {
     auto shape = trace_.numbers_in(weight.shape);
     return shape.empty() || shape[0] == 0 ? 0 : double(weight.elements) / double(shape[0]);

@@ -28,7 +28,8 @@ void ProgramStorages::require_sizes(const TraceTensor& tensor) const {
           tensor.offset);
 }
 
-// The storage that an id stands for here; a new one where it hasn't been seen, or for other memory.
+// Returns the index of the storage that an id stands for here; a new one for an unknown id, or for
+// other memory.
 std::uint32_t ProgramStorages::index_of(const TraceTensor& tensor, bool is_input,
                                         bool communicates) {
   require_sizes(tensor);

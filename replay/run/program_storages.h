@@ -15,21 +15,22 @@ class ProgramStorages {
  public:
   ProgramStorages(const ExecutionTrace& trace, RankProgram& program);
 
-  // begin_node says that the tensors that follow are those of a node: first its inputs, then its
+  // begin_node tells that the tensors that follow are those of a node: first its inputs, then its
   // outputs.
   void begin_node(const TraceNode& node);
 
-  // touch notes that the node computes with a tensor, or puts it out. Raises a ValueError for sizes
+  // touch notes that the node computes with a tensor, or outputs it. Raises a ValueError for sizes
   // that no tensor has.
   void touch(const TraceTensor& tensor, bool is_input);
 
   // view_of returns the view of a tensor of a communication.
   ProgramTensor view_of(const TraceTensor& tensor, bool is_input);
 
-  // scratch makes a storage for a tensor that the trace doesn't have.
+  // scratch makes a storage for a tensor that the trace lacks.
   ProgramTensor scratch(std::int64_t elements, DType dtype);
 
-  // use notes that a step uses the storages that were touched since the last use, and returns them.
+  // use notes that a step uses the storages that were touched since the last call, and returns
+  // them.
   TraceRange use(std::uint32_t step);
 
  private:
@@ -48,7 +49,7 @@ class ProgramStorages {
   std::map<Key, Memory> memories_;
   std::vector<std::uint32_t> used_;
   std::size_t nodes_ = 0;  // so far
-  std::int64_t node_ = 0;  // id of the one that is looked at
+  std::int64_t node_ = 0;  // id of the current one
 };
 
 }  // namespace simmesh::replay

@@ -19,12 +19,12 @@ struct ProgramStorage {
   std::uint32_t generation = 0;
   std::int64_t bytes = 0;       // up to the end of the last view
   bool is_on_device = false;    // else in the host's memory, which isn't charged
-  bool is_leaf = false;         // is an input, or of a communication, before anything puts it out
+  bool is_leaf = false;         // is an input, or of a communication, before anything outputs it
   bool communicates = false;    // only such storages have elements
-  std::uint32_t last_step = 0;  // that uses it, or waits for what does
+  std::uint32_t last_step = 0;  // the last step that uses it, or waits for one that does
 };
 
-// ProgramTensor is a view of a storage: elements that lie one after another.
+// ProgramTensor is a view of a storage: contiguous elements.
 struct ProgramTensor {
   std::uint32_t storage = 0;  // in RankProgram::storages
   std::int64_t begin_bytes = 0;
@@ -34,39 +34,39 @@ struct ProgramTensor {
   bool operator==(const ProgramTensor&) const = default;
 };
 
-// ProgramStep is one thing that a rank does.
+// ProgramStep is one action of a rank.
 struct ProgramStep {
   enum class Kind : std::uint8_t { compute, communicate, wait };
 
   Kind kind = Kind::compute;
   CommKind comm = CommKind::unknown;
-  bool takes_any_source = false;  // a receive from whoever sends first
-  // A communication goes on until its wait, or to the end of the iteration.
+  bool takes_any_source = false;  // a receive from any rank
+  // True if the communication continues until its wait, or to the end of the iteration.
   bool is_asynchronous = false;
-  // The tensors are a list with one for each member, or in, or out; else they are flat.
+  // True if the tensors are a list with one for each member, in or out; otherwise they are flat.
   bool is_list = false;
   std::int64_t node = 0;      // id
   TextId name = {};           // in RankProgram::texts, as recorded
   std::uint32_t group = 0;    // in ReplayProgram::groups
   std::int64_t member = 0;    // the own index in the group
-  std::int64_t root = 0;      // index in the group; of a message that of the peer
+  std::int64_t root = 0;      // index in the group; for a message that of the peer
   TraceRange inputs = {};     // in RankProgram::tensors
   TraceRange outputs = {};    // of operations in place the inputs
   TraceRange in_split = {};   // in RankProgram::numbers: elements for each member; of a flat
-  TraceRange out_split = {};  // all-to-all always there
+  TraceRange out_split = {};  // all-to-all always present
   TraceRange uses = {};       // in RankProgram::indices: storages
   TraceRange waits = {};      // in RankProgram::indices: steps that a wait ends
   KernelWork work = {};       // of an operator, estimated
 };
 
-// operator_us returns how long an operator takes on a device, by what it moves and computes; 0
-// where that is nothing.
+// operator_us returns how long an operator takes on a device, by the bytes and operations of its
+// work; 0 where there are none.
 double operator_us(const ProgramStep& step, const DeviceModel& model);
 
-// RankProgram is what one rank does, in the order of its trace.
+// RankProgram is the actions of one rank, in the order of its trace.
 struct RankProgram {
   std::int64_t rank = 0;
-  std::string file;  // of the trace: what reports name
+  std::string file;  // of the trace, for reports
   std::vector<ProgramStep> steps;
   std::vector<ProgramStorage> storages;
   std::vector<ProgramTensor> tensors;
@@ -75,7 +75,8 @@ struct RankProgram {
   TextPool texts;
   std::size_t operators = 0;
   std::size_t communications = 0;  // without waits
-  // Waits for what began before the replay; asynchronous communications that nothing waits for.
+  // Waits for communications that began before the replay; asynchronous communications that nothing
+  // waits for.
   std::size_t dangling_waits = 0;
   std::size_t never_waited_for = 0;
   std::size_t left_out = 0;  // communications of unknown kinds, or that options leave out

@@ -26,7 +26,7 @@ bool have_equal_sizes(gsl::span<const Tensor> tensors) {
                      [&](const Tensor& tensor) { return tensor.numel() == tensors[0].numel(); });
 }
 
-// Views of a flat tensor that cut it evenly; what is left over belongs to nobody.
+// Returns views that cut a flat tensor evenly; a remainder belongs to nobody.
 std::vector<Tensor> even_parts(const Tensor& whole, std::int64_t parts) {
   std::vector<Tensor> cut;
   std::int64_t length = whole.numel() / parts;
@@ -35,7 +35,7 @@ std::vector<Tensor> even_parts(const Tensor& whole, std::int64_t parts) {
   return cut;
 }
 
-// The tensors one after another, where a real collective would read each of them from its place.
+// Returns the tensors one after another, where a real collective would read each of them in place.
 Tensor concatenated(gsl::span<const Tensor> tensors) {
   Ledger::Uncharged workspace;
   Clock::Quiet no_copies;
@@ -96,7 +96,7 @@ void RankReplay::run_step(std::uint32_t step) {
   for (std::uint32_t begun : rank_.indices_in(what.waits)) finish(begun);
 }
 
-// An operator computes nothing: what it would have written is there when it is sent.
+// An operator computes nothing: its outputs get their elements when they are sent.
 void RankReplay::compute(const ProgramStep& step) {
   Clock* clock = Clock::active();
   if (!clock) return;
@@ -299,8 +299,8 @@ void RankReplay::finish_all() {
   while (!under_way_.empty()) finish(under_way_.begin()->first);
 }
 
-// Results fill the outputs one after another, however each side is cut. A rank that gets none, as
-// all but the root of a gather, has no outputs.
+// Results fill the outputs one after another, however each side is cut. A rank that gets no result,
+// such as all but the root of a gather, has no outputs.
 void RankReplay::put_out(std::uint32_t step, gsl::span<const Tensor> results) {
   const ProgramStep& what = rank_.steps[step];
   if (results.empty()) return;

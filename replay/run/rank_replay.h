@@ -12,13 +12,13 @@
 
 namespace simmesh::replay {
 
-// Allocation says when the storages of a rank are there. Under `pre` those that are used before
-// anything puts them out are made before the first iteration and stay; the others are made when
-// they are first used, and stay to the end of the iteration. Under `lazy` all are made when they
-// are first used and freed after their last use.
+// Allocation is when the storages of a rank exist. Under `pre` those that are used before anything
+// outputs them are made before the first iteration and stay; the others are made when they are
+// first used, and stay to the end of the iteration. Under `lazy` all are made when they are first
+// used and freed after their last use.
 enum class Allocation : std::uint8_t { pre, lazy };
 
-// IterationOptions say how often a program runs, and with what.
+// IterationOptions set how often a program runs, and with which data.
 struct IterationOptions {
   std::int64_t warm_up = 0;  // iterations before those that count
   std::int64_t iterations = 1;
@@ -27,7 +27,7 @@ struct IterationOptions {
   bool keeps_outputs = false;  // in CommOutput::bytes
 };
 
-// CommOutput is what one communication of a rank has put out.
+// CommOutput is the output of one communication of a rank.
 struct CommOutput {
   std::uint32_t step = 0;                          // of the rank's program
   std::uint64_t hash = 0;                          // of dtypes, sizes and bits
@@ -39,9 +39,9 @@ struct CommOutput {
 // hash_outputs returns the hash of a CommOutput with these tensors.
 std::uint64_t hash_outputs(gsl::span<const Tensor> outputs);
 
-// RankReplay runs one rank's program in the World that it is made in. Steps run in their order; all
-// ranks of the World meet before and after each iteration. Before a communication its inputs get
-// their payload; its outputs are written when it completes, or when it is waited for.
+// RankReplay runs one rank's program in the World in which it is made. Steps run in their order;
+// all ranks of the World meet before and after each iteration. Before a communication its inputs
+// get their payload; its outputs are written when it completes, or when it is waited for.
 class RankReplay {
  public:
   RankReplay(const ReplayProgram& program, std::size_t rank, const IterationOptions& options);
@@ -50,7 +50,7 @@ class RankReplay {
   std::vector<CommOutput> run();
 
  private:
-  // UnderWay is a communication that was started. An uneven reduce-scatter is several.
+  // UnderWay is a communication that was started. An uneven reduce-scatter consists of several.
   using UnderWay = std::vector<Work>;
 
   void run_iteration();
@@ -81,7 +81,7 @@ class RankReplay {
   std::vector<Tensor> payloads_;  // by input, where iterations repeat
   std::vector<std::optional<ProcessGroup>> groups_;
   std::map<std::uint32_t, UnderWay> under_way_;
-  std::vector<Tensor> flat_;  // what calls of one step refer to
+  std::vector<Tensor> flat_;  // flat tensors to which the calls of one step refer
   std::vector<CommOutput> outputs_;
 };
 

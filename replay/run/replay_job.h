@@ -8,8 +8,9 @@
 
 namespace simmesh::replay {
 
-// ReplayJobOptions say how a program is run. The World gets as many ranks as the program; devices,
-// where it models them, don't check races, for a trace doesn't say all that its program waited for.
+// ReplayJobOptions are the options of a run of a program. The World gets as many ranks as the
+// program; devices, where it models them, don't check races, because a trace doesn't have
+// everything that its program waited for.
 struct ReplayJobOptions {
   WorldOptions world = {};
   IterationOptions run = {};
@@ -18,7 +19,7 @@ struct ReplayJobOptions {
   std::int64_t data_bytes_max = std::int64_t(4) << 30;
 };
 
-// JobReplay is what a replay gave. The data hash is the same under every schedule, unless ranks
+// JobReplay is the result of a replay. The data hash is the same under every schedule, unless ranks
 // receive from any source. A job that hangs, or whose ranks don't agree, is a failure of the
 // outcome: its report names nodes of the traces, as "rank-0.json:1103".
 struct JobReplay {
@@ -33,8 +34,8 @@ struct JobReplay {
 //   replay::JobGroups groups = replay::resolve_groups(job, findings);
 //   replay::JobReplay replayed = replay::replay_job(replay::make_program(job, groups));
 //
-// Raises what World does for options that make
-// no sense, and a ValueError for a negative number of iterations.
+// Raises as World does for options that make no sense, and a ValueError for a negative number of
+// iterations.
 JobReplay replay_job(const ReplayProgram& program, ReplayJobOptions options = {});
 
 // data_bytes returns the memory that the communications of all ranks use.

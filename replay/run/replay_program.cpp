@@ -25,8 +25,8 @@ bool allows(const std::vector<T>& chosen, T value) {
   return chosen.empty() || std::find(chosen.begin(), chosen.end(), value) != chosen.end();
 }
 
-// What waits name: a request, and the group where it is known. Requests sort before groups, so
-// that those of one number stand together.
+// The communication that a wait names: a request, and the group where it is known. Requests sort
+// before groups, so that those of one number are neighbours.
 struct RequestKey {
   std::int64_t sequence = 0;
   int point_to_point = -1;  // -1 where it isn't recorded
@@ -42,7 +42,7 @@ struct RequestKey {
   auto operator<=>(const RequestKey&) const = default;
 };
 
-// RankProgramBuilder goes through the nodes of one rank.
+// RankProgramBuilder walks through the nodes of one rank.
 class RankProgramBuilder {
  public:
   RankProgramBuilder(const RankTrace& rank, const JobGroups& groups, std::size_t place,
@@ -101,12 +101,12 @@ class RankProgramBuilder {
   std::string_view device_;
   RankProgram program_;
   ProgramStorages storages_;
-  // Of each request the last node that waits for it; and the steps that are under way, with
-  // whatever has begun.
+  // For each request the last node that waits for it; and the steps that are under way, with their
+  // begins.
   std::map<RequestKey, std::uint32_t> last_waits_;
   std::map<RequestKey, std::vector<std::uint32_t>> under_way_;
   std::set<RequestKey> begun_;
-  // Messages of one request, so far, and those of them that the program blocks for.
+  // Messages of one request, so far, and those of them for which the program blocks.
   std::optional<RequestKey> batch_key_;
   std::vector<std::uint32_t> batch_, blocking_;
   std::set<std::pair<std::string, std::string>> warned_;
@@ -210,8 +210,7 @@ bool RankProgramBuilder::leaves_out(const TraceNode& node, CommKind kind, std::u
   return !allows(options_.kinds, kind) || !allows(options_.groups, group);
 }
 
-// A flat all-to-all of one tensor, and lists with one tensor a member, are told apart by how many
-// tensors there are.
+// The number of tensors tells a flat all-to-all of one tensor from lists with one tensor a member.
 void RankProgramBuilder::fill_tensors(ProgramStep& step, const TraceNode& node,
                                       const TraceComm& comm) {
   std::int64_t members = std::int64_t(groups_.groups[step.group].members.size());
@@ -249,7 +248,7 @@ TraceRange RankProgramBuilder::add_outputs(const TraceNode& node, const TraceCom
 }
 
 // An undefined tensor in a list is an empty one. Where none is defined, as in traces of
-// communications alone, one is made of as many elements as the node says.
+// communications alone, a tensor is made of as many elements as the node records.
 TraceRange RankProgramBuilder::add_tensors(TraceRange recorded, const Side& side,
                                            const TraceComm& comm) {
   auto tensors = trace_.tensors_in(recorded);
@@ -275,8 +274,8 @@ TraceRange RankProgramBuilder::empty_tensor(const TraceComm& comm) {
   return {begin, begin + 1};
 }
 
-// Splits count rows of the first dim; what is replayed is flat. An empty list cuts evenly. Sizes
-// that don't add up are left so: the engine's report names both sides.
+// Splits count rows of the first dim; the replayed tensors are flat. An empty list cuts evenly.
+// Sizes that don't add up are kept, since the engine's report names both sides.
 TraceRange RankProgramBuilder::add_split(TraceRange split, const SplitOf& of) {
   const ProgramTensor& tensor = program_.tensors[of.tensors.begin];
   TraceRange added{std::uint32_t(program_.numbers.size()), 0};
@@ -317,16 +316,14 @@ void RankProgramBuilder::add_communication(std::uint32_t index) {
     raise(ErrorKind::value_error, "replay/make_program",
           "{}: node {}: expected a communication in a group of rank {}, got one of other ranks",
           rank_.file, node.id, rank_.rank);
-  ProgramStep step{
-      .kind = ProgramStep::Kind::communicate,
-      .comm = kind,
-      .takes_any_source = kind == CommKind::recv && (name.find("ny") != std::string_view::npos ||
-                                                     name.find("NY") != std::string_view::npos),
-      .node = node.id,
-      .name = program_.texts.id_of(name),
-      .group = group,
-      .member = own - members.begin(),
-      .root = comm.rank};
+  ProgramStep step{.kind = ProgramStep::Kind::communicate,
+                   .comm = kind,
+                   .takes_any_source = takes_any_source(name),
+                   .node = node.id,
+                   .name = program_.texts.id_of(name),
+                   .group = group,
+                   .member = own - members.begin(),
+                   .root = comm.rank};
   step.is_asynchronous =
       comm.is_asynchronous ? *comm.is_asynchronous : is_waited_for(comm, group, index);
   if (has_data(kind)) fill_tensors(step, node, comm);
@@ -394,7 +391,7 @@ void RankProgramBuilder::add_wait(const TraceNode& node, const TraceComm& comm,
   push_wait(like, steps);
 }
 
-// What nothing waits for goes on to the end of the iteration.
+// A communication that nothing waits for continues to the end of the iteration.
 void RankProgramBuilder::finish() {
   for (const auto& [key, steps] : under_way_) {
     for (std::uint32_t step : steps) {

@@ -9,7 +9,7 @@
 
 namespace simmesh::replay {
 
-// ProgramOptions say what of a job is replayed. All of it by default.
+// ProgramOptions select the part of a job to replay. All of it by default.
 struct ProgramOptions {
   std::vector<std::size_t> steps = {};     // windows of the trace, in this order; empty: the trace
   std::vector<CommKind> kinds = {};        // of communications; empty: all
@@ -17,12 +17,12 @@ struct ProgramOptions {
   bool computes = true;                    // operators take time and memory
 };
 
-// ReplayProgram is a job as a World can run it: what each rank does, in which groups. It needs the
-// traces no more.
+// ReplayProgram is a job in a form that a World can run: the actions of each rank, and the groups.
+// It doesn't need the traces any more.
 struct ReplayProgram {
   std::vector<JobGroup> groups;
   std::vector<RankProgram> ranks;  // all of the job's, by rank
-  Findings warnings;               // what is left out, and why
+  Findings warnings;               // the parts that were left out, and why
 };
 
 // make_program makes a job's program by these rules (PARAM's comm_replay, where not said

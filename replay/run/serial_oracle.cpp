@@ -15,7 +15,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// What a member sends: the bytes of each input.
+// The bytes that a member sends, by input.
 struct SentBytes {
   gsl::span<const ProgramTensor> tensors;
   std::vector<Bytes> inputs;
@@ -29,7 +29,7 @@ void append(Bytes& to, gsl::span<const std::byte> from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-// Whether any two tensors of a step share bytes.
+// True if any two tensors of a step share bytes.
 bool any_overlap(gsl::span<const ProgramTensor> tensors) {
   std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> places;
   for (const ProgramTensor& tensor : tensors)
@@ -44,8 +44,8 @@ bool any_overlap(gsl::span<const ProgramTensor> tensors) {
   return false;
 }
 
-// What tensors hold after each has been given its bytes, one after another: where they share
-// memory, the last one's.
+// Returns the contents of tensors after each has been given its bytes, one after another: where
+// they share memory, the last one's.
 std::vector<Bytes> as_held(gsl::span<const ProgramTensor> tensors, std::vector<Bytes> given) {
   if (!any_overlap(tensors)) return given;
   std::map<std::uint32_t, Bytes> memory;
@@ -69,8 +69,8 @@ T element_at(const Bytes& bytes, std::size_t index) {
   return value;
 }
 
-// A left fold rounds after each addition; exact sums round once. Those of rule wide and small are
-// multiples of 2^-20 below 2^4 a term, of which double adds 2^29 without rounding.
+// A left fold rounds after each addition; exact sums round once. Terms of the rules wide and small
+// are multiples of 2^-20 below 2^4, of which double adds 2^29 without rounding.
 template <class T>
 T sum_of(const std::vector<T>& terms, bool is_exact) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -91,7 +91,7 @@ T sum_of(const std::vector<T>& terms, bool is_exact) {
   }
 }
 
-// What the inputs of a step hold when it sends them.
+// Returns the contents of a step's inputs when it sends them.
 std::vector<Bytes> sent_by(const RankProgram& rank, std::uint32_t step, const Payload& payload) {
   auto inputs = rank.tensors_in(rank.steps[step].inputs);
   std::vector<Bytes> sent;
@@ -100,7 +100,7 @@ std::vector<Bytes> sent_by(const RankProgram& rank, std::uint32_t step, const Pa
   return as_held(inputs, std::move(sent));
 }
 
-// The sum of one input over the members; nullopt where sizes or dtypes differ.
+// Returns the sum of one input over the members; nullopt where sizes or dtypes differ.
 std::optional<Bytes> summed(const std::vector<SentBytes>& sent, std::size_t input, bool is_exact) {
   for (const SentBytes& member : sent)
     if (member.inputs.size() <= input || member.dtype(input) != sent[0].dtype(input) ||
@@ -119,7 +119,8 @@ std::optional<Bytes> summed(const std::vector<SentBytes>& sent, std::size_t inpu
   return sum;
 }
 
-// MeetingOracle answers one collective. Each answer is what a member gets, as one row of bytes.
+// MeetingOracle computes one collective. Each answer is the data that a member gets, as one row of
+// bytes.
 class MeetingOracle {
  public:
   MeetingOracle(const ReplayProgram& program, const Meeting& meeting, const OracleOptions& options)
@@ -252,7 +253,7 @@ std::optional<Bytes> MeetingOracle::received_by(std::size_t member) const {
   }
 }
 
-// Cuts what a rank gets into the outputs of its step; nullopt where it doesn't fill them.
+// Cuts the data that a rank gets into the outputs of its step; nullopt where it doesn't fill them.
 std::optional<CommOutput> cut_into_outputs(const RankProgram& rank, std::uint32_t step,
                                            const Bytes& received, bool keeps_bytes) {
   auto outputs = rank.tensors_in(rank.steps[step].outputs);

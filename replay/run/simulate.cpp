@@ -10,8 +10,8 @@ namespace simmesh::replay {
 
 namespace {
 
-// What operations are labelled with that are no step: computation beside the program's operators,
-// and the time before a rank begins.
+// Labels of operations that aren't steps: computation besides the program's operators, and the time
+// before a rank begins.
 constexpr int computation = -1, not_begun = -2;
 
 // DeviceLogs writes the log of each rank's device.
@@ -44,12 +44,13 @@ class DeviceLogs {
   const JobCosts& costs_;
   std::vector<Timeline> logs_;
   std::vector<std::vector<StepEvents>> events_;                    // by rank and step
-  std::map<std::pair<std::uint32_t, bool>, StreamIndex> streams_;  // of the rank that is written
+  std::map<std::pair<std::uint32_t, bool>, StreamIndex> streams_;  // of the rank that is being
+                                                                   // written
   std::uint32_t never_met_ = 0;
 };
 
-// Both sides of a message refer to events of each other, so these are numbered beforehand, in the
-// order in which write records them.
+// Both sides of a message refer to events of each other, so the events are numbered beforehand, in
+// the order in which write records them.
 void DeviceLogs::number_events(const RankProgram& rank) {
   events_.emplace_back(rank.steps.size());
   Timeline::EventIndex next = 0;
@@ -134,7 +135,7 @@ void DeviceLogs::write(std::size_t rank) {
   }
 }
 
-// The elements of a step's tensors, as the trace counts them.
+// Returns the number of elements of a step's tensors, as the trace counts them.
 std::int64_t elements_in(const RankProgram& rank, TraceRange tensors) {
   std::int64_t sum = 0;
   for (const ProgramTensor& tensor : rank.tensors_in(tensors)) sum += tensor.elements;

@@ -10,7 +10,7 @@ namespace simmesh::replay {
 
 namespace {
 
-// When each rank comes to its communications, by rank and step.
+// Returns when each rank comes to its communications, by rank and step.
 std::vector<std::vector<double>> arrivals_of(const ReplayProgram& program,
                                              const SimulatedJob& job) {
   std::vector<std::vector<double>> arrivals;
@@ -68,9 +68,8 @@ bool blocks(const ProgramStep& step) {
          (step.kind == ProgramStep::Kind::communicate && !step.is_asynchronous);
 }
 
-// Takes time from what a rank computes before a step, from the last of it on, back to what it
-// waited for; first of all from the time before the rank begins, where it has waited for nothing
-// yet.
+// Takes time from a rank's computation before a step, from the last part of it back to the last
+// wait; first of all from the time before the rank begins, if it has waited for nothing yet.
 void shorten_before(const RankProgram& rank, std::uint32_t step, double late_us, RankCosts& costs) {
   auto take = [&](double& us) {
     double taken_us = std::min(late_us, us);
@@ -87,8 +86,8 @@ void shorten_before(const RankProgram& rank, std::uint32_t step, double late_us,
   }
 }
 
-// Collectives are taken in the order in which their last member came, so that what ranks do before
-// one is settled when its turn comes.
+// Collectives are handled in the order in which their last member came, so that the ranks' work
+// before one is final when its turn comes.
 void make_arrivals_perfect(const ReplayProgram& program, const JobMeetings& meetings,
                            JobCosts& costs) {
   SimulatedJob job = simulated(program, meetings, costs);

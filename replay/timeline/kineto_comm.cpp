@@ -8,7 +8,8 @@ namespace simmesh::replay {
 
 namespace {
 
-// NumberList is the integers of a text "[1, 2, ..., 9]": those before the dots and those behind.
+// NumberList is the integers of a text "[1, 2, ..., 9]": those before the dots and those after
+// them.
 struct NumberList {
   std::vector<std::int64_t> head;
   std::vector<std::int64_t> tail;

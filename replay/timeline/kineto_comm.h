@@ -11,7 +11,7 @@ namespace simmesh::replay {
 // kineto_ranks_max bounds the ranks of a job.
 inline constexpr std::int64_t kineto_ranks_max = 10'000'000;
 
-// KinetoComm is what a profiler's event says about a communication: an operator
+// KinetoComm is the description of a communication in a profiler's event: an operator
 // "record_param_comms", an annotation "nccl:all_reduce" or, since PyTorch 2.3, the kernel itself.
 struct KinetoComm {
   std::string name;  // "allreduce"
@@ -33,9 +33,9 @@ struct KinetoComm {
 // is cut ("[1, 2, ...]") or isn't one.
 std::optional<std::vector<std::int64_t>> kineto_numbers(std::string_view text);
 
-// kineto_ranks reads the ranks of a group of `size`. A list that is cut, as those of more than 30
-// ranks are, goes on by the distance of its first two; where its last rank, if it is there, or the
-// size contradict that, nothing is known and the result is empty.
+// kineto_ranks reads the ranks of a group of `size`. A list that was cut, as those of more than 30
+// ranks are, continues by the distance of its first two; where that contradicts the size, or the
+// last rank if the list has it, nothing is known and the result is empty.
 std::vector<std::int64_t> kineto_ranks(std::string_view text, std::int64_t size);
 
 // dtype_bytes returns the bytes of an element, for c10's name of a dtype; 0 for an unknown one.

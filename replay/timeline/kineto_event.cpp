@@ -40,7 +40,7 @@ KinetoCategory category_of(std::string_view name) {
   return KinetoCategory::other;
 }
 
-// integer_of takes a number, or a text with one; anything else doesn't count.
+// integer_of returns a number, or the number in a text; anything else doesn't count.
 std::optional<std::int64_t> integer_of(const dom::element& value) {
   std::int64_t number = 0;
   if (value.is_int64()) return value.get_int64();
@@ -56,7 +56,7 @@ void take_integer(const dom::element& value, Number& number) {
   if (std::optional<std::int64_t> came = integer_of(value)) number = *came;
 }
 
-// text_of takes a text, or an integer; of anything else nothing.
+// text_of returns a text, or an integer as a text; empty for anything else.
 std::string text_of(const dom::element& value) {
   std::string_view text;
   if (value.get(text)) return value.is_int64() ? fmt::to_string(std::int64_t(value)) : "";
@@ -65,7 +65,7 @@ std::string text_of(const dom::element& value) {
   return std::string(text);
 }
 
-// take_list takes a list of numbers, or a text that spells one; one that is cut counts as empty.
+// take_list reads a list of numbers, or a text that spells one; one that was cut counts as empty.
 void take_list(const dom::element& value, std::vector<std::int64_t>& numbers) {
   numbers.clear();
   if (!value.is_array())
@@ -90,7 +90,7 @@ std::string first_type(const dom::element& types) {
   return types.at(0).get(first) ? std::string() : std::string(c10_type(first));
 }
 
-// read_comm_arguments takes what PyTorch's profiler says about a communication.
+// read_comm_arguments reads the fields that PyTorch's profiler writes about a communication.
 void read_comm_arguments(const dom::object& arguments, KinetoComm& comm) {
   std::string members;
   for (auto [key, value] : arguments) {
@@ -136,7 +136,7 @@ void read_arguments(const dom::object& arguments, KinetoEvent& event) {
     read_label(arguments, event.name, event.comm);
 }
 
-// moment_of takes microseconds exactly; a double wouldn't hold those of an absolute time.
+// moment_of reads microseconds exactly; a double wouldn't hold those of an absolute time.
 std::optional<std::int64_t> moment_of(const dom::object& event, JsonPiece piece,
                                       std::string_view key) {
   dom::element value;
@@ -154,7 +154,7 @@ std::string_view text_in(const dom::object& event, std::string_view key) {
 
 bool KinetoEventReader::read(JsonPiece piece, KinetoEvent& event) {
   event = {};
-  // The text is followed by the bytes that the parser wants.
+  // The padding that the parser needs follows the text.
   dom::element json = parser_.parse(piece.text.data(), piece.text.size(), false);
   dom::object object;
   if (json.get(object)) throw BadEvent{"expected an object, got something else"};

@@ -11,7 +11,7 @@
 
 namespace simmesh::replay {
 
-// KinetoCategory is what an event of a profiler is about.
+// KinetoCategory is the kind of a profiler's event.
 enum class KinetoCategory : std::uint8_t {
   other,
   operation,   // "cpu_op": an operator on the host
@@ -22,7 +22,7 @@ enum class KinetoCategory : std::uint8_t {
   copy,  // "gpu_memcpy", "gpu_memset"
 };
 
-// KinetoEvent is an entry of "traceEvents". Texts are those of the reader, until its next event.
+// KinetoEvent is an entry of "traceEvents". Texts are valid until the reader's next event.
 struct KinetoEvent {
   KinetoCategory category = KinetoCategory::other;
   std::string_view name;
@@ -42,22 +42,22 @@ struct KinetoEvent {
 // KinetoEventReader reads the events of one file one after another.
 class KinetoEventReader {
  public:
-  // read reads a complete event (phase "X") of a category that is known, and says whether it is
-  // one; the others, such as arrows and names of threads, tell nothing that a timeline has. Raises
-  // a simdjson_error for what isn't JSON, and a BadEvent for one without name, time or length.
+  // read reads an event, and returns whether it is a complete one (phase "X") of a known category;
+  // a timeline needs no others, such as arrows and names of threads. Raises a simdjson_error for
+  // text that isn't JSON, and a BadEvent for an event without name, time or length.
   bool read(JsonPiece piece, KinetoEvent& event);
 
  private:
   simdjson::dom::parser parser_;
 };
 
-// BadEvent says what is wrong with an event.
+// BadEvent describes what is wrong with an event.
 struct BadEvent {
   std::string message;
 };
 
-// number_text returns how a number at the top level of an object of valid JSON is written; empty
-// where the object hasn't that key.
+// number_text returns the text of a number at the top level of an object of valid JSON; empty where
+// the object hasn't that key.
 std::string_view number_text(std::string_view object, std::string_view key);
 
 // nanoseconds_of reads a number of microseconds, such as "1694128201426602" or "12.345", as exact

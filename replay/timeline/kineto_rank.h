@@ -14,7 +14,7 @@
 namespace simmesh::replay {
 
 // KinetoRank is one file of PyTorch's profiler as it was read, before the times of all ranks have a
-// common origin and before kernels are joined with what launched them.
+// common origin and before kernels are joined with the calls that launched them.
 struct KinetoRank {
   RankTimeline timeline;  // without times, comms and steps
   struct Times {
@@ -26,19 +26,19 @@ struct KinetoRank {
   std::unordered_map<std::int64_t, std::uint32_t> calls;
   std::unordered_map<std::uint32_t, std::int64_t> correlations;
   std::unordered_map<std::uint32_t, KinetoComm> comms;      // by span, of kernels and of the host
-  std::optional<std::int64_t> rank;                         // as the file says
-  std::int64_t world_size = 0;                              // 0 where the file doesn't say it
+  std::optional<std::int64_t> rank;                         // in the file
+  std::int64_t world_size = 0;                              // 0 where the file lacks it
   std::map<std::string, std::vector<std::int64_t>> groups;  // members by name; empty: all ranks
   // The groups of the communications, once these are known (link_launches.h), by the rank's names.
   std::vector<TimelineGroup> own_groups;
 };
 
-// read_kineto_rank reads the list "traceEvents" and what stands beside it. Memory: the events that
-// a timeline has, and a window of the text. Raises a BadTrace for text that isn't JSON (rule
-// "json"), without the list ("top_level"), and for an event without name, time or length ("event").
+// read_kineto_rank reads the list "traceEvents" and the fields beside it. Memory: the events that a
+// timeline has, and a window of the text. Raises a BadTrace for text that isn't JSON (rule "json"),
+// without the list ("top_level"), and for an event without name, time or length ("event").
 KinetoRank read_kineto_rank(ByteSource& source);
 
-// is_collective_kernel says whether a kernel is one of NCCL's: "ncclKernel_..." up to version 2.18,
+// is_collective_kernel is true for a kernel of NCCL: "ncclKernel_..." up to version 2.18,
 // "ncclDevKernel_..." since.
 bool is_collective_kernel(std::string_view name);
 

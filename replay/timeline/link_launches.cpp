@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-// parents_of returns for each span of a thread the one that it lies in.
+// parents_of returns for each span of a thread the span that contains it.
 std::vector<std::uint32_t> parents_of(const RankTimeline& rank) {
   std::vector<std::uint32_t> order(rank.spans.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> parents_of(const RankTimeline& rank) {
   return parents;
 }
 
-// comm_around returns what the spans around a call say about its communication.
+// comm_around returns the communication of the spans around a call.
 const KinetoComm* comm_around(const KinetoRank& rank, const std::vector<std::uint32_t>& parents,
                               std::uint32_t call) {
   const KinetoComm* label = nullptr;
@@ -62,7 +62,7 @@ TimelineComm to_timeline(const KinetoComm& comm) {
           .comms_id = comm.comms_id};
 }
 
-// members_of returns the ranks of a communication's group; none where that isn't known.
+// members_of returns the ranks of a communication's group; none where it isn't known.
 std::vector<std::int64_t> members_of(const KinetoRank& rank, const KinetoComm& comm) {
   if (!comm.members.empty()) return comm.members;
   auto known = rank.groups.find(comm.group);

@@ -19,13 +19,13 @@ namespace {
 
 constexpr std::string_view timeline_place = "replay/timeline";
 
-// A number that no job has ranks for, such as a moment, isn't one.
+// A number above any number of ranks, such as a time, isn't a rank.
 std::optional<std::int64_t> rank_of_name(const std::string& file) {
   std::optional<std::int64_t> rank = rank_in_name(file);
   return rank && *rank < kineto_ranks_max ? rank : std::nullopt;
 }
 
-// A rank that one file has twice over is refused; where no rank is known files count.
+// Refuses a rank that two files have; where no rank is known, files are counted.
 void number_ranks(std::vector<KinetoRank>& ranks) {
   std::map<std::int64_t, const std::string*> files;
   for (KinetoRank& rank : ranks)
@@ -68,7 +68,7 @@ void set_times(KinetoRank& rank, std::int64_t origin_ns) {
   rank.times = {};
 }
 
-// add_steps takes the marks of the host; devices repeat them for what belongs to a step.
+// add_steps takes the marks of the host; devices repeat them for spans that belong to a step.
 void add_steps(RankTimeline& timeline) {
   for (const TimelineSpan& span : timeline.spans)
     if (!timeline.tracks[span.track].is_device &&
@@ -76,7 +76,7 @@ void add_steps(RankTimeline& timeline) {
       timeline.steps.push_back({std::string(timeline.text(span.name)), span.begin_us, span.end_us});
 }
 
-// number_of orders the names of groups as numbers, where they are some.
+// number_of orders the names of groups as numbers, where they are numbers.
 std::pair<std::size_t, std::string> number_of(const std::string& name) {
   return {name.size(), name};
 }

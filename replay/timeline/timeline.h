@@ -10,12 +10,12 @@
 
 namespace simmesh::replay {
 
-// SpanKind says what a device or its host does in a span of time. An annotation is a range that
+// SpanKind is the activity of a device or its host in a span of time. An annotation is a range that
 // the program named; a host span is an operator or a call of the runtime on a thread.
 enum class SpanKind : std::uint8_t { compute, communication, copy, annotation, host };
 std::string_view to_string(SpanKind kind);
 
-// TimelineSpan is one thing that took time, on one track of a rank.
+// TimelineSpan is one activity that took time, on one track of a rank.
 struct TimelineSpan {
   double begin_us = 0;  // since the origin of the job's timeline
   double end_us = 0;
@@ -25,13 +25,14 @@ struct TimelineSpan {
   std::int64_t bytes = 0;                  // that are copied or communicated; 0 where unknown
   std::optional<std::uint32_t> comm = {};  // in RankTimeline::comms
   std::optional<std::uint32_t> launched_by = {};  // the host span that launched this one
-  // Of a host span: what joins it with an execution trace; 0 and -1 where it isn't recorded.
+  // For a host span: the ids that join it with an execution trace; 0 and -1 where they aren't
+  // recorded.
   std::int64_t record_function = 0;  // TraceNode::record_function
   std::int64_t external_id = 0;
   std::int64_t event_index = -1;
 
   double length_us() const { return end_us - begin_us; }
-  // Whether the device does it: compute, communication or a copy.
+  // True if the device does it: compute, communication or a copy.
   bool is_of_device() const { return kind < SpanKind::annotation; }
 };
 
@@ -41,7 +42,7 @@ struct TimelineComm {
   std::string name = {};                    // "allreduce", as TraceComm::name; empty where unknown
   std::optional<std::uint32_t> group = {};  // in JobTimeline::groups; nullopt where unknown
   std::int64_t group_size = 0;              // 0 where unknown
-  // The rank within the group that a message goes to or comes from; -1 for all others.
+  // The rank within the group to which a message goes or from which it comes; -1 for all others.
   std::int64_t peer = -1;
   std::int64_t in_elements = 0;
   std::int64_t out_elements = 0;
@@ -49,7 +50,7 @@ struct TimelineComm {
   // Elements for and from each member; empty: equal parts.
   std::vector<std::int64_t> in_split = {};
   std::vector<std::int64_t> out_split = {};
-  // When the program asked for it; nullopt where unknown.
+  // The time at which the program issued it; nullopt where unknown.
   std::optional<double> issued_us = {};
   // Equal on all ranks that take part, and on no other communication; empty where unknown.
   std::string comms_id = {};
@@ -61,8 +62,8 @@ struct TimelineGroup {
   std::vector<std::int64_t> members;
 };
 
-// TimelineTrack is what spans follow one another on: a stream of a device, or a thread. Spans of a
-// thread contain those that they call.
+// TimelineTrack is a sequence of spans: a stream of a device, or a thread. Spans of a thread
+// contain those that they call.
 struct TimelineTrack {
   std::string name;  // "stream 84"
   bool is_device = true;
@@ -77,7 +78,8 @@ struct TimelineStep {
   double length_us() const { return end_us - begin_us; }
 };
 
-// RankTimeline is what one rank did and when. Spans and comms are sorted by their begin.
+// RankTimeline is the activities of one rank and their times. Spans and comms are sorted by their
+// begin.
 struct RankTimeline {
   std::int64_t rank = 0;
   std::string file;  // empty where it was simulated
@@ -92,9 +94,9 @@ struct RankTimeline {
   const TimelineSpan& span_of(const TimelineComm& comm) const { return spans[comm.span]; }
 };
 
-// JobTimeline is the timelines of the ranks of one job, by rank: read from what PyTorch's profiler
-// wrote (read_timeline.h), or simulated. All ranks have one origin; clocks of different hosts may
-// still differ.
+// JobTimeline is the timelines of the ranks of one job, by rank: read from the output of PyTorch's
+// profiler (read_timeline.h), or simulated. All ranks have one origin; clocks of different hosts
+// may still differ.
 //
 //   JobTimeline job = read_timelines({"dlrm_kineto.tar.gz"});
 //   for (const RankTimeline& rank : job.ranks)
@@ -108,8 +110,8 @@ struct JobTimeline {
   const RankTimeline* find(std::int64_t rank) const;
 };
 
-// sort_spans sorts the spans and the comms of a rank by begin, then by end, and keeps what refers
-// to them right: call it after filling a timeline in any order.
+// sort_spans sorts the spans and the comms of a rank by begin, then by end, and updates the
+// references to them: call it after filling a timeline in any order.
 void sort_spans(RankTimeline& rank);
 
 }  // namespace simmesh::replay

@@ -2,13 +2,19 @@
 
 #include <array>
 #include <string>
-#include <utility>
 
 namespace simmesh::replay {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, CommKind>, 32> letters = {{
+// Spelling is a recorded name in lower case, without digits and signs.
+struct Spelling {
+  std::string_view letters;
+  CommKind kind;
+  bool takes_any_source = false;
+};
+
+constexpr std::array<Spelling, 32> spellings = {{
     {"allreduce", CommKind::all_reduce},
     {"allreducecoalesced", CommKind::all_reduce_coalesced},
     {"broadcast", CommKind::broadcast},
@@ -37,7 +43,7 @@ constexpr std::array<std::pair<std::string_view, CommKind>, 32> letters = {{
     {"isend", CommKind::send},
     {"recv", CommKind::recv},
     {"irecv", CommKind::recv},
-    {"recvanysource", CommKind::recv},
+    {.letters = "recvanysource", .kind = CommKind::recv, .takes_any_source = true},
     {"barrier", CommKind::barrier},
     {"wait", CommKind::wait},
     {"init", CommKind::init},
@@ -52,13 +58,23 @@ std::string letters_of(std::string_view name) {
   return kept;
 }
 
+const Spelling* spelling_of(std::string_view recorded_name) {
+  std::string letters = letters_of(recorded_name);
+  for (const Spelling& known : spellings)
+    if (letters == known.letters) return &known;
+  return nullptr;
+}
+
 }  // namespace
 
 CommKind comm_kind(std::string_view recorded_name) {
-  std::string name = letters_of(recorded_name);
-  for (const auto& [known, kind] : letters)
-    if (name == known) return kind;
-  return CommKind::unknown;
+  const Spelling* known = spelling_of(recorded_name);
+  return known ? known->kind : CommKind::unknown;
+}
+
+bool takes_any_source(std::string_view recorded_name) {
+  const Spelling* known = spelling_of(recorded_name);
+  return known && known->takes_any_source;
 }
 
 std::string_view to_string(CommKind kind) {

@@ -5,7 +5,7 @@
 
 namespace simmesh::replay {
 
-// CommKind is what a communication node asks for, whichever way its name is spelled. The forms
+// CommKind is the operation of a communication node, whatever the spelling of its name. The forms
 // "base" take one tensor where the others take a list, the coalesced ones lists of tensors.
 enum class CommKind : std::uint8_t {
   unknown,
@@ -31,17 +31,21 @@ enum class CommKind : std::uint8_t {
 };
 
 // comm_kind returns the kind of a recorded name, read as PyTorch's replay tool reads it: upper
-// case, digits and signs don't count, so "allreduce", "all_reduce" and "AllReduce" are one. A name
-// that nobody knows is unknown.
+// case, digits and signs don't count, so "allreduce", "all_reduce" and "AllReduce" are one. Any
+// other name is unknown.
 CommKind comm_kind(std::string_view recorded_name);
+
+// takes_any_source returns true if a recorded name, read in the same way, is that of a receive from
+// whichever rank sends first: "recvAnySource".
+bool takes_any_source(std::string_view recorded_name);
 
 // to_string returns the name that the replay tool uses: "all_gather_base".
 std::string_view to_string(CommKind kind);
 
-// has_data says whether tensors go to other ranks: not for wait, barrier, init and unknown ones.
+// has_data is true if tensors go to other ranks: not for wait, barrier, init and unknown ones.
 bool has_data(CommKind kind);
 
-// is_message says whether it is one of send and recv, which involve two ranks of their group.
+// is_message is true for send and recv, which involve two ranks of their group.
 bool is_message(CommKind kind);
 
 }  // namespace simmesh::replay

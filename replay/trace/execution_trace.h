@@ -14,7 +14,7 @@
 
 namespace simmesh::replay {
 
-// TraceRange is where a node's entries stand in one of the lists of its trace.
+// TraceRange is the range of a node's entries in one of the lists of its trace.
 struct TraceRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -22,9 +22,9 @@ struct TraceRange {
   std::uint32_t size() const { return end - begin; }
 };
 
-// TraceTensor is a tensor among the inputs or outputs of a node: what PyTorch writes as [tensor id,
-// storage id, offset, elements, bytes an element, device], with its shape and type. The same tensor
-// occurs once for each node that has it.
+// TraceTensor is a tensor among the inputs or outputs of a node, which PyTorch writes as [tensor
+// id, storage id, offset, elements, bytes an element, device], with its shape and type. The same
+// tensor occurs once for each node that has it.
 struct TraceTensor {
   std::int64_t tensor = 0;
   std::int64_t storage = 0;
@@ -32,16 +32,16 @@ struct TraceTensor {
   std::int64_t elements = 0;  // of this view
   std::int64_t item_bytes = 0;
   TextId device = {};     // "cuda:0"; empty where the trace has none
-  TextId type = {};       // what stands inside "Tensor(...)": "float", "long int", "c10::Half"
+  TextId type = {};       // inside "Tensor(...)": "float", "long int", "c10::Half"
   TraceRange shape = {};  // in ExecutionTrace::numbers
   // The strides, in elements; nullopt where the schema has none.
   std::optional<TraceRange> strides;
 
-  // Undefined tensors have no storage, or stand without a device where others have one.
+  // Undefined tensors have no storage, or lack a device where others have one.
   bool is_defined = true;
 };
 
-// TraceArgument is an input that is no tensor: where it stands among the inputs, its type ("Int",
+// TraceArgument is an input that is no tensor: its place among the inputs, its type ("Int",
 // "GenericList[Int,Int]", "None"), and its value as JSON. Only traces of our own runs have them.
 struct TraceArgument {
   std::uint32_t position = 0;
@@ -50,7 +50,7 @@ struct TraceArgument {
 };
 
 // TraceAttribute is an attribute of a node beyond those that all nodes have, such as
-// "in_msg_nelems" and "pg_name" of communications, with the value as it is recorded.
+// "in_msg_nelems" and "pg_name" of communications, with its recorded value.
 struct TraceAttribute {
   TextId name = {};
   std::variant<std::int64_t, TextId> value;
@@ -75,24 +75,24 @@ struct TraceGroup {
   bool operator==(const TraceGroup&) const = default;
 };
 
-// TraceComm is what a node "record_param_comms" says about its collective, message or wait.
+// TraceComm is the collective, message or wait of a node "record_param_comms".
 struct TraceComm {
   TextId name = {};  // as recorded: "allreduce", "_allgather_base", "wait"
   TraceRequest request;
   TraceGroup group;
-  // The own rank within the group; of rooted operations the root; of send and recv the peer.
+  // The own rank within the group; the root of rooted operations; the peer of send and recv.
   std::int64_t rank = 0;
-  // What goes to and comes from each member, in elements along the first dim; empty: equal parts.
+  // Elements to and from each member, along the first dim; empty: equal parts.
   TraceRange in_split;  // in ExecutionTrace::numbers
   TraceRange out_split;
   std::int64_t in_elements = 0;  // summed over the tensors
   std::int64_t out_elements = 0;
   TextId dtype = {};  // in c10's words: "Float", "BFloat16", "Long"; empty without tensors
-  // Of the group, where the schema has them (1.0.3 and newer), else -1, -1 and 0.
+  // The group's, where the schema has them (1.0.3 and newer), else -1, -1 and 0.
   std::int64_t global_rank_start = -1;
   std::int64_t global_rank_stride = -1;
   std::int64_t group_size = 0;
-  std::optional<bool> is_asynchronous;  // PyTorch 2.13 and newer say it
+  std::optional<bool> is_asynchronous;  // recorded by PyTorch 2.13 and newer
   TraceRange attributes;                // in ExecutionTrace::attributes
 
   bool has_tensors() const { return dtype != TextId{}; }
@@ -141,9 +141,9 @@ struct TraceSchema {
   }
 };
 
-// ExecutionTrace is what PyTorch's ExecutionTraceObserver writes for one rank: the tree of the
-// operators of a program, in the order in which they began, with their tensors. Nodes are sorted by
-// id, whatever their order in the file.
+// ExecutionTrace is the trace that PyTorch's ExecutionTraceObserver writes for one rank: the tree
+// of the operators of a program, in the order in which they began, with their tensors. Nodes are
+// sorted by id, whatever their order in the file.
 //
 //   ExecutionTrace trace = read_execution_trace("rank-0.json.gz");
 //   for (const TraceNode& node : trace.nodes)
@@ -160,13 +160,13 @@ struct ExecutionTrace {
   std::vector<TraceRange> ranges;
   std::vector<std::int64_t> numbers;
   TextPool texts;
-  // The nodes that describe groups, and what the first of them says.
+  // The nodes that describe groups, and the contents of the first of them.
   std::size_t process_group_nodes = 0;
   std::vector<ProcessGroupRecord> process_groups;
   bool has_strides = false;
   // Neighbours in the file of which the second has the smaller id.
   std::size_t file_order_inversions = 0;
-  // What the reader found wrong with single nodes; it goes on after each.
+  // The reader's findings about single nodes; it continues after each.
   Findings findings;
 
   gsl::span<const TraceTensor> tensors_in(TraceRange range) const {
@@ -187,12 +187,12 @@ struct ExecutionTrace {
   const TraceNode* find(std::int64_t id) const;
 };
 
-// is_communication says whether a node is named "record_param_comms".
+// is_communication is true if a node is named "record_param_comms".
 bool is_communication(const ExecutionTrace& trace, const TraceNode& node);
 
-// end_bytes returns where a view ends within its storage, in bytes: with strides
-// (offset + 1 + sum((size - 1) * stride)) * item_bytes, or offset * item_bytes where it is empty;
-// without (offset + elements) * item_bytes. uses_strides false takes the second formula always.
+// end_bytes returns where a view ends within its storage, in bytes: with strides (offset + 1 +
+// sum((size - 1) * stride)) * item_bytes, or offset * item_bytes where it is empty; without strides
+// (offset + elements) * item_bytes. With uses_strides false it always takes the second formula.
 std::int64_t end_bytes(const ExecutionTrace& trace, const TraceTensor& tensor,
                        bool uses_strides = true);
 

@@ -8,20 +8,19 @@
 
 namespace simmesh::replay {
 
-// Severity says what a finding means: an error makes a trace unfit for replay, a warning doesn't,
-// and a note tells of what sound traces have too.
+// Severity is the meaning of a finding: an error makes a trace unfit for replay, a warning doesn't,
+// and a note is about something that sound traces have too.
 enum class Severity : std::uint8_t { note, warning, error };
 std::string_view to_string(Severity severity);
 
-// Finding is one thing that is noticed about the traces of a job: which rule is broken, where, and
-// how.
+// Finding is one observation about the traces of a job: which rule is broken, where, and how.
 struct Finding {
   Severity severity = Severity::error;
   std::string rule;  // docs/trace_rules.md lists them: "split_sum"
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> node;  // id
   std::string field;                 // "in_split"; empty where no field is to blame
-  std::string message;               // what was expected and what came
+  std::string message;               // the expected value and the given one
 };
 
 using Findings = std::vector<Finding>;

@@ -9,7 +9,7 @@
 
 namespace simmesh::replay {
 
-// FindingPlace is where something was found: a rank, a node of it, a field of that node.
+// FindingPlace is the place of a finding: a rank, a node of it, a field of that node.
 struct FindingPlace {
   std::optional<std::int64_t> rank = std::nullopt;
   std::optional<std::int64_t> node = std::nullopt;  // id

@@ -20,8 +20,8 @@ class NodePlaces {
   static constexpr std::uint32_t nowhere = UINT32_MAX;
 
   const ExecutionTrace& trace_;
-  // Ids count operators and tensors, so most numbers in between are ids: then the index of each
-  // number from the least id on, else nothing.
+  // Ids count operators and tensors, so most numbers in between are ids: then this has the index of
+  // each number from the least id on; otherwise it is empty.
   std::vector<std::uint32_t> dense_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view tree_place = "replay/tree";
 
-// The roots of the threads are the children of the root that are named so.
+// The roots of the threads are the children of the root with such a name.
 std::unordered_map<std::int64_t, std::uint32_t> thread_roots(const ExecutionTrace& trace) {
   std::unordered_map<std::int64_t, std::uint32_t> roots;
   for (std::uint32_t i = 0; i < trace.nodes.size(); ++i)
@@ -35,7 +35,7 @@ void sort_children(TraceTree& tree) {
     if (i != tree.root) tree.children[next[tree.parents[i]]++] = i;
 }
 
-// A node that no walk from the root reaches is on a circle of parents or below one.
+// A node that no walk from the root reaches is on a cycle of parents or below one.
 void require_reachable(const ExecutionTrace& trace, const TraceTree& tree) {
   std::vector<bool> is_reached(trace.nodes.size());
   std::vector<std::uint32_t> rest = {std::uint32_t(tree.root)};

@@ -8,8 +8,8 @@
 
 namespace simmesh::replay {
 
-// TraceTree is the tree that the parents of the nodes make. A node whose parent isn't in the trace
-// hangs under the root of its thread, or under the root where that is unknown.
+// TraceTree is the tree of the nodes' parents. A node whose parent isn't in the trace is a child of
+// the root of its thread, or of the root where that is unknown.
 struct TraceTree {
   std::size_t root = 0;                       // index of the node with the smallest id
   std::vector<std::uint32_t> parents;         // by index of the node; the root's is itself
@@ -19,16 +19,16 @@ struct TraceTree {
 };
 
 // tree_of returns the tree of a trace. Raises a ValueError for a trace without nodes, and where
-// parents form a circle.
+// parents form a cycle.
 TraceTree tree_of(const ExecutionTrace& trace);
 
-// is_operator says whether a node is replayed as one: a communication node, one with an op_schema
-// whose name doesn't begin with "c10d::", or a Triton kernel.
+// is_operator is true if a node is replayed as an operator: a communication node, one with an
+// op_schema whose name doesn't begin with "c10d::", or a Triton kernel.
 bool is_operator(const ExecutionTrace& trace, const TraceNode& node);
 
-// ReplayList is what a replay runs: the first operator on each path from the root, sorted by id;
-// what lies below an operator is its implementation. Steps are the nodes met on the way whose name
-// contains "ProfilerStep#".
+// ReplayList is the operators of a replay: the first operator on each path from the root, sorted by
+// id; the nodes below an operator are its implementation. Steps are the nodes met on the way whose
+// name contains "ProfilerStep#".
 struct ReplayList {
   std::vector<std::uint32_t> operators;  // indices of nodes
   std::vector<std::uint32_t> steps;

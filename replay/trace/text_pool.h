@@ -23,7 +23,7 @@ class TextPool {
   TextPool(TextPool&&) = default;
   TextPool& operator=(TextPool&&) = default;
 
-  // id_of returns the id of a text, which is added where it is new.
+  // id_of returns the id of a text, and adds a new one.
   TextId id_of(std::string_view text) {
     auto found = ids_.find(text);
     if (found != ids_.end()) return found->second;
@@ -37,7 +37,7 @@ class TextPool {
   std::size_t size() const { return texts_.size(); }
 
  private:
-  std::deque<std::string> texts_;  // where a text stays in place
+  std::deque<std::string> texts_;  // where a text keeps its place
   std::unordered_map<std::string_view, TextId> ids_;
 };
 

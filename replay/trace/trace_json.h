@@ -19,7 +19,7 @@ JsonValue comm_json(const ExecutionTrace& trace, const TraceNode& node, const Tr
 // comm_list_json returns the communications of the replay list, in order.
 JsonValue comm_list_json(const ExecutionTrace& trace, const ReplayList& list);
 
-// label_list_json returns the nodes named "c10d::...", which stand for calls whatever the backend:
+// label_list_json returns the nodes named "c10d::...", which record calls whatever the backend:
 // {"node", "name", "in", "out", "ints"} with [dtype, elements] for each tensor.
 JsonValue label_list_json(const ExecutionTrace& trace);
 

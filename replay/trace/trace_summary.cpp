@@ -11,7 +11,7 @@ namespace simmesh::replay {
 
 namespace {
 
-// TensorTuple is what a tensor is recorded as, and the first shape that came with it.
+// TensorTuple is the record of a tensor, and its first shape.
 struct TensorTuple {
   const TraceTensor* tensor;
   gsl::span<const std::int64_t> shape;

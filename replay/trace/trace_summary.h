@@ -40,7 +40,7 @@ struct TraceSummary {
   std::vector<ProcessGroupRecord> process_groups;  // of the first of these nodes
 };
 
-// summarize counts. Raises as tree_of does.
+// summarize counts the contents of a trace. Raises as tree_of does.
 TraceSummary summarize(const ExecutionTrace& trace);
 
 }  // namespace simmesh::replay

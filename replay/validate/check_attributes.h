@@ -11,7 +11,7 @@ namespace simmesh::replay {
 // global_rank_start or global_rank_stride differ;
 // - attr_name: collective_name, pg_name or pg_desc differ;
 // - dtype: dtype isn't that of the tensors, or inputs and outputs have different ones.
-// Attributes of a side without tensors, and of waits, say nothing.
+// Attributes of a side without tensors, and of waits, aren't checked.
 void check_attributes(const JobView& view, const CommPlace& place, Findings& findings);
 
 }  // namespace simmesh::replay

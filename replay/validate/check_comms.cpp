@@ -12,7 +12,7 @@ namespace simmesh::replay {
 
 namespace {
 
-// RankComms looks at the communications of one rank.
+// RankComms checks the communications of one rank.
 class RankComms {
  public:
   RankComms(const JobView& view, std::uint32_t position, Findings& findings)
@@ -96,7 +96,7 @@ class RankComms {
              fmt::format("expected the size of {}, got {}", to_string(view_.group(place)),
                          comm.group_size));
     if (comm.global_rank_start < 0) return;
-    // Of uneven steps, and of one rank, the stride says nothing.
+    // For uneven steps, and for one rank, the stride has no meaning.
     bool has_stride = size > 1 && comm.global_rank_stride > 0;
     if (comm.global_rank_start != members[0] ||
         (has_stride && comm.global_rank_stride != members[1] - members[0]))

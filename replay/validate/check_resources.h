@@ -5,7 +5,7 @@
 
 namespace simmesh::replay {
 
-// check_resources compares the integer tensors that lie beside the traces of a job with the traces,
+// check_resources compares the integer tensors in files beside the traces of a job with the traces,
 // and adds to findings:
 // - resource (warning): there is no such trace, node or tensor, or the file has other bytes than
 // the tensor.

@@ -14,14 +14,14 @@ namespace {
 
 using Tensors = gsl::span<const TraceTensor>;
 
-// Lists that are longer are cut in the trace.
+// Longer lists are cut in the trace.
 constexpr std::size_t list_length_max = 4096;
 
 bool is_times(std::int64_t many, std::int64_t count, std::int64_t one) {
   return Int128(many) == Int128(count) * one;
 }
 
-// SizeCheck looks at one communication.
+// SizeCheck checks one communication.
 class SizeCheck {
  public:
   SizeCheck(const JobView& view, const CommPlace& place, Findings& findings)
@@ -65,7 +65,8 @@ class SizeCheck {
                        fmt::join(split, ", ")));
   }
 
-  // Splits count along the first dim of one tensor; of a list they are the elements of each tensor.
+  // Splits count along the first dim of one tensor; for a list they are the elements of each
+  // tensor.
   std::int64_t split_total(Tensors tensors) const {
     if (tensors.size() == 1 && tensors[0].shape.size() > 0)
       return trace_.numbers_in(tensors[0].shape)[0];
@@ -98,7 +99,7 @@ class SizeCheck {
     }
   }
 
-  // One tensor a member, of which the own one has the size of the other side.
+  // One tensor a member, where the own one has the size of the other side.
   void require_gathered(Tensors list, std::int64_t own, std::int64_t all) {
     auto index = view_.group(place_).index_of(view_.global_rank(place_));
     bool is_list = index && members_ > 1 && std::int64_t(list.size()) == members_;

@@ -23,7 +23,7 @@ bool is_process_root(const ExecutionTrace& trace, const TraceNode& node) {
   return trace.text(node.name).ends_with("|process]");
 }
 
-// StructureCheck looks at one trace.
+// StructureCheck checks one trace.
 class StructureCheck {
  public:
   StructureCheck(const RankTrace& rank, Findings& findings)
@@ -100,7 +100,7 @@ class StructureCheck {
     }
   }
 
-  // Walks up from each node until it meets one that was seen; one of the same walk closes a circle.
+  // Walks up from each node until it meets one that was seen; one of the same walk closes a cycle.
   void check_cycles() {
     std::vector<std::uint32_t> walks(nodes_.size());
     std::vector<bool> is_on_cycle(nodes_.size());

@@ -15,7 +15,7 @@ namespace {
 
 using Numbers = gsl::span<const std::int64_t>;
 
-// nullopt where 64 bits don't hold it.
+// Returns the product of the sizes; nullopt where 64 bits don't hold it.
 std::optional<std::int64_t> numel(Numbers shape) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::int64_t product = 1;
@@ -24,8 +24,8 @@ std::optional<std::int64_t> numel(Numbers shape) {
   return product;
 }
 
-// The elements between the storage's beginning and the view's end; nullopt where 64 bits don't hold
-// their bytes.
+// Returns the elements between the storage's begin and the view's end; nullopt where 64 bits don't
+// hold their bytes.
 std::optional<std::int64_t> end_elements(const ExecutionTrace& trace, const TraceTensor& tensor) {
   std::int64_t end = tensor.offset, bytes = 0;
   bool fails = false;
@@ -44,7 +44,8 @@ std::optional<std::int64_t> end_elements(const ExecutionTrace& trace, const Trac
   return fails ? std::nullopt : std::optional(end);
 }
 
-// The bytes of an element of a dtype, by what stands inside "Tensor(...)"; 0 for unknown names.
+// Returns the bytes of an element of a dtype, by the word inside "Tensor(...)"; 0 for unknown
+// names.
 std::int64_t dtype_bytes(std::string_view type) {
   if (type.starts_with("c10::")) type.remove_prefix(5);
   static constexpr std::array<std::pair<std::string_view, std::int64_t>, 21> sizes = {{

@@ -5,10 +5,9 @@
 
 namespace simmesh::replay {
 
-// check_tensors looks at the tensors of one rank, those that are defined, and adds to findings:
+// check_tensors checks the defined tensors of one rank, and adds to findings:
 // - shape_missing (warning): the shape is empty, but there isn't one element: PyTorch writes so
-// what
-// has symbolic sizes;
+// what has symbolic sizes;
 // - numel: the number of elements isn't the product of the shape;
 // - item_size: the bytes an element aren't those of the dtype;
 // - strides: not one a dim;

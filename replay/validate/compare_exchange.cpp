@@ -25,7 +25,7 @@ class MemberShares {
   std::vector<std::int64_t> parts_;
 };
 
-// ExchangeShares is what a member sends to each, and what it expects from each.
+// ExchangeShares are the parts that a member sends to each, and those that it expects from each.
 struct ExchangeShares {
   MemberShares sent;
   MemberShares received;
@@ -119,7 +119,7 @@ class ExchangeCheck {
     }
   }
 
-  // Names the first pair that doesn't fit, and says how many there are.
+  // Names the first pair that doesn't fit, and the number of such pairs.
   void report(std::size_t member) {
     std::string first;
     std::size_t sent = 0, received = 0;

@@ -22,13 +22,13 @@ bool is_rising(const std::vector<std::int64_t>& numbers) {
          numbers.end();
 }
 
-// Where two lists differ first, and whose entry there the other one lacks.
+// The first difference of two lists, and which of them has an entry there that the other lacks.
 struct Divergence {
   std::size_t place = 0;    // in both lists
-  bool is_missing = false;  // the member lacks what the reference has
+  bool is_missing = false;  // the member lacks the entry of the reference
 };
 
-// The requests count alike on all ranks where most numbers are on both.
+// True if the requests are counted alike on all ranks: most numbers are on both.
 bool share_numbers(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
   if (!is_rising(a) || !is_rising(b)) return false;
   std::vector<std::int64_t> both;

@@ -8,7 +8,7 @@ namespace simmesh::replay {
 
 namespace {
 
-// The ranks of which some communication's group is unclear.
+// Returns the ranks for which some communication's group is unclear.
 std::set<std::int64_t> unclear_ranks(const Findings& findings) {
   std::set<std::int64_t> ranks;
   for (const Finding& finding : findings)
@@ -44,7 +44,7 @@ std::vector<GroupTraffic> group_traffic(const JobView& view, const Findings& fin
     if (!unclear.contains(view.job().ranks[position].rank))
       positions.emplace(groups.ranks[position], position);
   std::vector<GroupTraffic> traffic(groups.groups.size());
-  // The entry of each group that a rank is in, by position and group.
+  // The entry of each group of a rank, by position and group.
   std::vector<std::map<std::uint32_t, std::size_t>> places(groups.ranks.size());
   for (std::uint32_t g = 0; g < groups.groups.size(); ++g) {
     traffic[g].group = &groups.groups[g];

@@ -8,7 +8,7 @@
 
 namespace simmesh::replay {
 
-// MemberComms is what one member of a group does in it, in the order of its nodes.
+// MemberComms are the communications of one member of a group in it, in the order of its nodes.
 struct MemberComms {
   std::int64_t index = 0;  // in the group
   std::uint32_t position = 0;
@@ -16,7 +16,7 @@ struct MemberComms {
   std::vector<CommPlace> messages;     // send and recv
 };
 
-// GroupTraffic is what goes on in a group: one entry for each member whose trace is there, in the
+// GroupTraffic is the traffic of a group: one entry for each member whose trace the job has, in the
 // order of the group. Traces in which some communication's group is unclear are left out, and so
 // are those that don't have the group: they would differ from all others.
 struct GroupTraffic {
@@ -25,8 +25,8 @@ struct GroupTraffic {
 };
 
 // group_traffic returns the traffic of each group of a job that any rank uses. findings are those
-// of resolve_groups and check_comms, which say whose groups are unclear. O(communications + members
-// of all groups).
+// of resolve_groups and check_comms, which name the ranks whose groups are unclear.
+// O(communications + members of all groups).
 std::vector<GroupTraffic> group_traffic(const JobView& view, const Findings& findings);
 
 }  // namespace simmesh::replay

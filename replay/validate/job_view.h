@@ -18,7 +18,7 @@ struct CommPlace {
   std::uint32_t comm = 0;      // in JobGroups::comms[position]
 };
 
-// JobView looks up what belongs to a communication of a job. It keeps references.
+// JobView looks up the data of a job's communications. It keeps references.
 class JobView {
  public:
   JobView(const TraceJob& job, const JobGroups& groups) : job_(job), groups_(groups) {}
@@ -40,7 +40,7 @@ class JobView {
   const JobGroup& group(const CommPlace& place) const {
     return groups_.groups[*job_comm(place).group];
   }
-  // The rank as the job counts it, which findings name, and as the group's members do.
+  // The rank in the job's numbering, which findings name, and in that of the group's members.
   std::int64_t rank(const CommPlace& place) const { return job_.ranks[place.position].rank; }
   std::int64_t global_rank(const CommPlace& place) const { return groups_.ranks[place.position]; }
 
@@ -64,8 +64,8 @@ class JobView {
 // to_string returns "rank 3 node 728".
 std::string to_string(const JobView& view, const CommPlace& place);
 
-// CommFaults says which communications of a job have a fault of their own, so that other ranks
-// aren't compared with them: by position in TraceJob::ranks, then as JobGroups::comms.
+// CommFaults are the communications of a job with a fault of their own, so that other ranks aren't
+// compared with them: by position in TraceJob::ranks, then as JobGroups::comms.
 using CommFaults = std::vector<std::vector<bool>>;
 
 }  // namespace simmesh::replay

@@ -58,7 +58,7 @@ class MessageMatch {
     (is_send ? messages.sends : messages.receives).push_back(place);
   }
 
-  // Sends that are left go to receives from any rank.
+  // Sends that remain go to receives from any rank.
   void drop_taken(const MessageChannel& channel, ChannelMessages& messages, std::size_t pairs) {
     auto open = from_any_.find(channel.second);
     if (open == from_any_.end()) return;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t findings_max = 20;  // of a rule about a rank
 
-// Adds findings, of each rule about a rank the first ones only.
+// Adds findings: for each rule about a rank only the first ones.
 void add_first(Findings&& found, Findings& findings) {
   using Key = std::pair<std::string, std::optional<std::int64_t>>;
   std::map<Key, std::pair<std::size_t, Finding>> others;
@@ -61,7 +61,7 @@ void compare_schemas(const TraceJob& job, Findings& findings) {
                                                 schema, rank.trace.schema.text)));
 }
 
-// "1-3, 7" of the first few stretches of missing ranks.
+// "1-3, 7" for the first few stretches of missing ranks.
 struct MissingRanks {
   std::int64_t count = 0;
   std::string text;

@@ -28,7 +28,7 @@ void add_entry(ArgumentLists& lists, const ArgumentLists& entry) {
   append_entry(lists.strides, entry.strides);
 }
 
-// An argument that is no tensor: it has as many empty shapes as a list has entries.
+// Adds an argument that is no tensor: it has as many empty shapes as a list has entries.
 void add_other(ArgumentLists& lists, std::string_view value, std::string_view type) {
   std::size_t entries = 0;
   std::size_t inside = type.find('[');

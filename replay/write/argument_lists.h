@@ -15,10 +15,10 @@ struct ArgumentLists {
   std::string strides = "[]";
 };
 
-// input_lists returns the inputs of a node. Of a communication they are what TraceComm says, in the
-// layout of PyTorch 2.13. Of others they are the tensors, and of what isn't a tensor that in
-// ExecutionTrace::arguments, or without any the lists of integers. A tensor without strides has an
-// empty list of them.
+// input_lists returns the inputs of a node. For a communication they are those of TraceComm, in the
+// layout of PyTorch 2.13. For other nodes they are the tensors, and for arguments that aren't
+// tensors those in ExecutionTrace::arguments, or without any the lists of integers. A tensor
+// without strides has an empty list of them.
 ArgumentLists input_lists(const ExecutionTrace& trace, const TraceNode& node);
 
 // output_lists returns the outputs of a node; of a communication in one list.

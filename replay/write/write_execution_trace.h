@@ -8,9 +8,9 @@
 namespace simmesh::replay {
 
 // to_json returns a trace as PyTorch's observer writes it, in the schema 1.1.1-chakra.0.0.4, with
-// nodes in the order of their ids. Of the inputs that are no tensors it has those in
-// ExecutionTrace::arguments, and of a node without any its lists of integers. Raises a ValueError
-// for a trace without strides, which that schema has.
+// nodes in the order of their ids. The inputs that are no tensors are those in
+// ExecutionTrace::arguments; a node without any has its lists of integers. Raises a ValueError for
+// a trace without strides, which that schema has.
 std::string to_json(const ExecutionTrace& trace);
 
 // write_execution_trace writes it to a file, compressed where the name ends in ".gz", all of it or

@@ -21,7 +21,7 @@ namespace simmesh {
 
 namespace {
 
-// Gradients that lie in the same way: their partial results are reduced together.
+// Gradients with one sharding: their partial results are reduced together.
 struct Family {
   std::optional<DTensorSpec> spec;  // of distributed ones
   std::vector<Tensor> locals;
@@ -32,7 +32,8 @@ struct Family {
   }
 };
 
-// The families that the ranks of a group have others of, or those that all ranks have.
+// The families of parameters that differ between the ranks of a group, or those that all ranks
+// have.
 struct Household {
   std::optional<ProcessGroup> owners;
   std::vector<Family> families;
@@ -50,7 +51,7 @@ bool is_among(const Tensor& tensor, gsl::span<const Tensor> list) {
                      [&](const Tensor& one) { return nn::is_same_tensor(one, tensor); });
 }
 
-// All parameters once, each with the group whose ranks have others, if any.
+// Lists each parameter once, with the group between whose ranks it differs, if any.
 struct Listed {
   Tensor parameter;
   const ProcessGroup* owners = nullptr;
@@ -83,8 +84,8 @@ Family family_of(const Tensor& gradient) {
   return {whole.spec(), {whole.local()}};
 }
 
-// Those of a group's own come first, also where a rank has no gradient of them: all ranks reduce in
-// one order.
+// Households of owners come first, also where a rank has no gradient of them, so that all ranks
+// reduce in one order.
 std::vector<Household> households_of(gsl::span<const Listed> parameters,
                                      gsl::span<const OwnParameters> own) {
   std::vector<Household> households;
@@ -119,7 +120,7 @@ Tensor largest(const Family& family, const CallSite& site) {
   return reduced(result, family, ReduceOp::max, site);
 }
 
-// The largest element of all families.
+// Returns the largest element of all families.
 Tensor largest(gsl::span<const Household> households, const CallSite& site) {
   Tensor total = zeros(DimSpan(), DType::float64);
   for (const Household& household : households) {
@@ -131,7 +132,7 @@ Tensor largest(gsl::span<const Household> households, const CallSite& site) {
   return total;
 }
 
-// The sum of the powers of all elements.
+// Returns the sum of the powers of all elements.
 Tensor sum_of_powers(gsl::span<const Household> households, double p, const CallSite& site) {
   KeepUnrounded scope;
   Tensor total = zeros(DimSpan(), DType::float64);

@@ -27,8 +27,8 @@ void check_local_shape(const DTensorSpec& spec, const Tensor& local) {
         to_string(DimSpan(expected)), to_string(spec), to_string(DimSpan(local.shape())));
 }
 
-// Uneven pieces make the ranks infer different shapes. Along each mesh dim all must have inferred
-// the same.
+// With uneven pieces the ranks infer different shapes. Along each mesh dim all must have inferred
+// the same shape.
 void check_inferred_shape(const DTensorSpec& spec, const CallSite& site) {
   auto dims = std::int64_t(spec.shape.size());
   Tensor mine = empty({1, dims}, DType::int64);

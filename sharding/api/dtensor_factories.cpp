@@ -46,7 +46,7 @@ Tensor part_of(Tensor piece, const LocalBox& box) {
   return piece;
 }
 
-// The piece of a rank, made box by box.
+// Makes the piece of a rank, box by box.
 template <class Make>
 DTensor made_of_boxes(const DTensorSpec& spec, Make make) {
   Tensor piece = empty(spec.local_shape(), spec.dtype);
@@ -73,7 +73,7 @@ DTensor drawn(Draw draw, DimSpan shape, const Generator& generator, const Random
   });
 }
 
-// The range that a rank's piece is by itself.
+// Returns the range of a rank's piece, computed on its own.
 template <class Range>
 Range own_range(const Range& values, const DTensorSpec& spec) {
   for (const Placement& placement : spec.placements())

@@ -6,13 +6,13 @@
 
 namespace simmesh {
 
-// Distributed tensors that are made where they lie, without communication: every rank makes its own
-// piece, which holds what the whole tensor holds there.
+// Factories of distributed tensors, without communication: every rank makes its own piece of the
+// whole tensor.
 //
 //   DTensor weight = randn(Dims{64, 32}, generator.next(), {}, mesh, {Shard(0)});
 //
-// Placements may be partial where what all ranks hold reduces to itself: averages of
-// floating tensors, extremes of any, sums of zeros. Raises a ValueError for other partial ones.
+// Placements may be partial where equal operands reduce to the same value: averages of floating
+// tensors, extremes of any, sums of zeros. Raises a ValueError for other partial ones.
 
 // empty, zeros, ones and full return tensors of equal elements; those of empty are zeros too.
 DTensor empty(DimSpan shape, DType dtype, const DeviceMesh& mesh, const Placements& placements);
@@ -27,8 +27,9 @@ DTensor rand(DimSpan shape, const Generator& generator, const RandomOptions& opt
 DTensor randn(DimSpan shape, const Generator& generator, const RandomOptions& options,
               const DeviceMesh& mesh, const Placements& placements);
 
-// PointsOf says which points a rank computes. PyTorch's ranks each take their piece for a range of
-// its own, from its first point to its last, so that bits depend on the layout; plain shards only.
+// PointsOf selects the points that a rank computes. In PyTorch each rank takes its piece as a range
+// of its own, from its first point to its last, so that bits depend on the layout; plain shards
+// only.
 enum class PointsOf : std::uint8_t { whole, own_range };
 
 // linspace and logspace return a tensor of one dim.

@@ -8,8 +8,8 @@
 #include "core/check/error.h"
 #include "core/engine/run/followed_release.h"
 #include "core/ops/compute_mode.h"
+#include "core/ops/functions/op_views.h"
 #include "core/ops/shapes/aliases.h"
-#include "core/ops/shapes/op_views.h"
 #include "sharding/dtensor/explicit_redistribution.h"
 #include "sharding/propagation/dispatch.h"
 
@@ -40,7 +40,7 @@ class DTensorDistribution final : public Distribution {
     return simmesh::dispatch(call);
   }
 
-  // As PyTorch does, which detaches a result to save it: sums, averages and extremes stay partial,
+  // Follows PyTorch, which detaches a result to save it: sums, averages and extremes stay partial,
   // other results are reduced by the forward pass.
   Tensor saved_output(const Tensor& result) const override {
     const Placements& placements = value_.placements();
@@ -54,7 +54,7 @@ class DTensorDistribution final : public Distribution {
   mutable DTensor value_;
 };
 
-// A gradient in the autograd engine's form, through a backward rule in ours.
+// Wraps a backward rule for DTensors as a FunctionBackward.
 FunctionBackward of_dtensor(std::function<Tensor(const DTensor& gradient)> rule) {
   return [rule = std::move(rule)](const std::vector<Tensor>& gradients) -> std::vector<Tensor> {
     if (!gradients[0].is_defined()) return {Tensor()};

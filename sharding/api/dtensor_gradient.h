@@ -4,19 +4,19 @@
 
 namespace simmesh {
 
-// record_redistribute makes `to`, which `from` was redistributed to, part of the tape: a gradient
-// of `to` is redistributed to the placements of `from` (see gradient_placements), in a dtype if one
-// is given, and then comes in that of `from`.
+// record_redistribute puts `to` on the tape, the result of redistributing `from`. A gradient of
+// `to` is redistributed to the placements of `from` (see gradient_placements), in a dtype if one is
+// given, and converted to that of `from`.
 void record_redistribute(const DTensor& from, DTensor& to, std::optional<DType> dtype = {});
 
-// recorded_from_local makes the DTensor of a local piece part of the tape: its gradient is brought
+// recorded_from_local puts the DTensor of a local piece on the tape: its gradient is redistributed
 // to the placements that the options or the tensor name, and the piece gets the local part.
 DTensor recorded_from_local(const Tensor& local, const DTensor& result,
                             const FromLocalOptions& options);
 
-// gradient_placements returns how a gradient that has some placements lies where the tensor has
-// others. Partial placements of the tensor become Replicate, which changes no value; but where the
-// gradient has the same Partial placement, it stays.
+// gradient_placements returns the placements to which a gradient is redistributed, given its
+// placements and those of the tensor. A Partial placement of the tensor becomes Replicate, which
+// changes no value; but where the gradient has the same Partial placement, it stays.
 Placements gradient_placements(PlacementSpan gradient, PlacementSpan tensor);
 
 // without_partial returns placements with Replicate for each Partial placement.

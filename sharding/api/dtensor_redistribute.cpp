@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/arithmetic/unrounded.h"
+#include "core/check/frames.h"
 #include "core/engine/run/followed_release.h"
 #include "core/engine/run/run.h"
 #include "core/engine/world.h"
@@ -14,8 +15,7 @@
 
 namespace simmesh {
 
-// The request and the plan are those of the World's cache, for a hundred thousand ranks take one
-// route.
+// Request and plan are those of the World's cache, since a hundred thousand ranks take one route.
 struct DTensor::Route {
   std::shared_ptr<const Planned> planned;
   std::shared_ptr<Place> target = nullptr;  // once a tensor has arrived
@@ -44,7 +44,7 @@ PlanRequest DTensor::request_for(const Placements& to, const RedistributeOptions
   return request;
 }
 
-// Of a mesh of one dim there is nothing to merge.
+// On a mesh of one dim there is nothing to merge.
 std::size_t DTensor::flattened_meshes() const {
   return mesh().ndim() > 1 ? mesh().flattened_count() : 0;
 }
@@ -60,8 +60,8 @@ DTensor::Route& DTensor::route_to(const Placements& to, const RedistributeOption
   return route;
 }
 
-// Apart, as log_route: what they need must not be on the stack of a rank that waits.
-[[gnu::noinline]] DTensor::Route& DTensor::new_route(const Placements& to,
+// Not inlined, like log_route: its memory must not be on the stack of a rank that waits.
+SIMMESH_OWN_FRAME DTensor::Route& DTensor::new_route(const Placements& to,
                                                      const RedistributeOptions& options,
                                                      bool is_validated) const {
   PlanRequest request = request_for(to, options);
@@ -75,7 +75,7 @@ DTensor::Route& DTensor::route_to(const Placements& to, const RedistributeOption
   return *place_->route;
 }
 
-[[gnu::noinline]] void DTensor::log_route(const Route& route) const {
+SIMMESH_OWN_FRAME void DTensor::log_route(const Route& route) const {
   Rank& rank = this_rank();
   rank.run().take_turn(rank);
   const PlanRequest& request = route.planned->request;
@@ -86,7 +86,7 @@ DTensor::Route& DTensor::route_to(const Placements& to, const RedistributeOption
 
 namespace {
 
-// Whether a sum of one rank's part ends, for which no step of a plan is there to round it.
+// True if a sum of one rank's part becomes final, which no step of a plan rounds.
 bool ends_sum_of_one(const PlanRequest& request) {
   for (std::size_t dim = 0; dim < request.from.size(); ++dim)
     if (request.mesh_shape[dim] == 1 && request.from[dim].is_partial() &&
@@ -102,17 +102,17 @@ DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
   if (!groups.is_member()) return arrived(route, Tensor(local()), {});
   PlanResult result =
       run_plan(route.planned->plan, local(), {groups, shape(), mask_.get(), site}, is_async);
-  bool is_here = result.local.is_defined() && !result.partial;
+  bool is_here = result.local.is_defined() && !result.pending;
   if (is_here && is_unrounded(result.local) && !keeps_unrounded() &&
       ends_sum_of_one(route.planned->request))
     result.local = rounded(result.local);
-  return arrived(route, std::move(result.local), std::move(result.partial));
+  return arrived(route, std::move(result.local), std::move(result.pending));
 }
 
-// The target's place is made by the first tensor that arrives, so that ranks that wait hold none.
-// A chain of places must end somewhere: the first of them may live long.
-[[gnu::noinline]] DTensor DTensor::arrived(Route& route, Tensor&& local,
-                                           std::optional<Work>&& partial) const {
+// The first tensor that arrives makes the target's place, so that waiting ranks hold none. A chain
+// of places must end somewhere, because the first of them may live long.
+SIMMESH_OWN_FRAME DTensor DTensor::arrived(Route& route, Tensor&& local,
+                                           std::optional<Work>&& pending) const {
   std::shared_ptr<Place> target = route.target;
   if (!target) {
     const PlanRequest& request = route.planned->request;
@@ -124,7 +124,7 @@ DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
       route.target = target;
     }
   }
-  return DTensor(std::move(target), std::move(local), std::move(partial));
+  return DTensor(std::move(target), std::move(local), std::move(pending));
 }
 
 DTensor DTensor::redistribute(const Placements& to, const RedistributeOptions& options,
@@ -141,8 +141,8 @@ DTensor DTensor::redistribute_local(const Placements& to, const RedistributeOpti
   return taken(route_to(to, options, false), options.is_async, site);
 }
 
-// The pieces are converted as they are: partial ones before they are added up.
-[[gnu::noinline]] DTensor DTensor::redistributed_as(const Placements& to,
+// The pieces are converted before they move: partial ones before they are added up.
+SIMMESH_OWN_FRAME DTensor DTensor::redistributed_as(const Placements& to,
                                                     const RedistributeOptions& options,
                                                     bool is_validated, const CallSite& site) const {
   DTensorSpec spec = this->spec();

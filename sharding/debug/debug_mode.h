@@ -12,7 +12,8 @@
 
 namespace simmesh {
 
-// DebugCall is one op that ran on distributed tensors, with what it took to run it.
+// DebugCall is one op that ran on distributed tensors, with the redistributions and collectives
+// that it needed.
 struct DebugCall {
   std::string op;
   std::vector<std::string> given;          // of each input: "float32[8, 4](S(0))", "plain", "-"
@@ -25,10 +26,10 @@ struct DebugCall {
   bool operator==(const DebugCall&) const = default;
 };
 
-// DebugMode records, in its scope and on its rank, every op that runs on distributed tensors: where
-// its inputs lay and were brought, the collectives that this took, where its outputs lie, and a
-// hash of their bits. Named after PyTorch's. Two runs of a program are compared call by call: the
-// first call whose hash differs is where their bits part.
+// DebugMode records, in its scope and on its rank, every op that runs on distributed tensors: the
+// placements of its inputs before and after redistribution, the collectives of that, the placements
+// of its outputs, and a hash of their bits. Named after PyTorch's. To compare two runs of a
+// program, find the first call whose hash differs.
 //
 //   DebugMode mode;
 //   backward(loss(model(x)));
@@ -59,8 +60,8 @@ class DebugMode {
 std::string to_string(const DebugCall& call);
 std::string to_string(const DebugMode& mode);
 
-// first_difference says in words where two recorded runs part: the first call that is another one,
-// or whose bits differ. Empty where they are equal.
+// first_difference describes the first difference of two recorded runs: a call of another op, or
+// other bits. Empty where they are equal.
 //   call 12 in blocks.0.mlp forward differs in its bits: mm of ..
 std::string first_difference(const std::vector<DebugCall>& actual,
                              const std::vector<DebugCall>& expected);

@@ -24,7 +24,7 @@ class ModuleCommCounts {
 
   // by_module returns the calls of each operation, by its name.
   const std::map<ModuleTracker::Where, Counts>& by_module() const { return by_module_; }
-  // of returns those of one place; empty where there are none.
+  // of returns the counts of one place; empty where there are none.
   Counts of(const ModuleTracker::Where& where) const;
 
  private:

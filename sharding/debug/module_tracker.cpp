@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-// Calls `seen` when the gradient of a tensor goes by in a backward pass.
+// Calls `seen` when the gradient of a tensor passes in a backward pass.
 void when_gradient_passes(Tensor& tensor, std::string name, std::function<void()> seen) {
   if (!tensor.is_defined() || !tensor.requires_grad()) return;
   Tensor passed = tensor.detach();
@@ -37,7 +37,7 @@ void ModuleTracker::watch(nn::Module& module, const std::string& path,
   module.add_first_pre_hook([path, watched](nn::Module&, nn::Tensors inputs) {
     auto state = watched.lock();
     if (!state) return inputs;
-    // A model whose forward failed before left its modules open.
+    // A model whose earlier forward failed left its modules open.
     if (path.empty()) state->forward.clear();
     state->forward.push_back(path);
     auto left = std::make_shared<std::size_t>(

@@ -8,10 +8,10 @@
 
 namespace simmesh {
 
-// ModuleTracker knows, while a model runs, in which of its modules the rank is: forward between a
+// ModuleTracker tells, while a model runs, in which of its modules the rank is: forward between a
 // module's first pre-hook and its last hook; backward from the gradient of one of its outputs to
 // those of all its inputs. It adds hooks to the modules, which do nothing once the tracker is gone.
-// No gradient changes by it.
+// It changes no gradient.
 class ModuleTracker {
  public:
   explicit ModuleTracker(nn::Module& model);
@@ -30,7 +30,7 @@ class ModuleTracker {
   struct State {
     std::vector<std::string> forward, backward;
 
-    // leave_backward ends a module, and what is still open in it.
+    // leave_backward ends a module, and those within it that are still open.
     void leave_backward(const std::string& path);
   };
 

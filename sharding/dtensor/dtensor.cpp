@@ -8,9 +8,9 @@ DTensor::DTensor(DTensorSpec spec, Tensor local, Tensor mask)
   if (mask.is_defined()) mask_ = std::make_shared<const Tensor>(std::move(mask));
 }
 
-DTensor::DTensor(std::shared_ptr<Place> place, Tensor&& local, std::optional<Work>&& partial)
+DTensor::DTensor(std::shared_ptr<Place> place, Tensor&& local, std::optional<Work>&& pending)
     : place_(std::move(place)),
-      value_(std::make_shared<Value>(std::move(local), std::move(partial))) {}
+      value_(std::make_shared<Value>(std::move(local), std::move(pending))) {}
 
 DTensor DTensor::with_local(Tensor local, Tensor mask) const {
   DTensor result(place_, std::move(local), {});
@@ -32,9 +32,9 @@ std::size_t DTensor::place_hash() const {
 }
 
 const Tensor& DTensor::local() const {
-  if (value_->partial) {
-    value_->local = value_->partial->wait();
-    value_->partial.reset();
+  if (value_->pending) {
+    value_->local = value_->pending->wait();
+    value_->pending.reset();
   }
   return value_->local;
 }

@@ -10,22 +10,22 @@
 
 namespace simmesh {
 
-// RedistributeOptions says how a redistribution is planned and run.
+// RedistributeOptions are the options of a redistribution.
 struct RedistributeOptions {
   PlannerChoice planner = PlannerChoice::automatic;
   ShardOrder order = {};  // of the target
   Topology topology = {};
   // is_async leaves the last collective under way; the first use of the result waits for it.
   bool is_async = false;
-  // forward_dtype is what the pieces are converted to before anything moves, and the dtype of the
-  // result; the tensor's own without one. backward_dtype is what a gradient is converted to before
-  // it moves back, the tensor's own dtype without one; it arrives in the tensor's own.
+  // forward_dtype is the dtype to which the pieces are converted before anything moves, and that of
+  // the result; by default the tensor's own. backward_dtype is the dtype to which a gradient is
+  // converted before it moves back, by default the tensor's own; it arrives in the tensor's own.
   std::optional<DType> forward_dtype = {};
   std::optional<DType> backward_dtype = {};
 };
 
-// ToLocalOptions says how a gradient that comes back lies on the mesh: as the tensor does, with
-// Replicate in place of partial placements, where nothing is given.
+// ToLocalOptions are the placements of the gradient that comes back; by default those of the
+// tensor, with Replicate in place of partial placements.
 struct ToLocalOptions {
   std::optional<Placements> grad_placements = {};
 };
@@ -48,7 +48,7 @@ class DTensor {
  public:
   DTensor(DTensorSpec spec, Tensor local, Tensor mask = {});
 
-  // A tensor of ops that is distributed; raises a TypeError for one that isn't.
+  // From a distributed Tensor, as ops return it; raises a TypeError for another one.
   DTensor(const Tensor& tensor) : DTensor(of(tensor)) {}
   operator Tensor() const { return as_tensor(); }
 
@@ -58,70 +58,69 @@ class DTensor {
   const Shape& shape() const { return spec().shape; }
   DType dtype() const { return spec().dtype; }
 
-  // with_local returns a tensor that lies as this one does and holds other elements; it is not on
-  // the tape. lies_like says whether two tensors have the same shape, dtype and sharding on one
-  // mesh.
+  // with_local returns a tensor with this one's shape, dtype and sharding and other elements; it is
+  // not on the tape. lies_like is true if two tensors have the same shape, dtype and sharding on
+  // one mesh.
   DTensor with_local(Tensor local, Tensor mask = {}) const;
   bool lies_like(const DTensor& other) const;
-  // place_hash is equal for tensors that lie alike.
+  // place_hash is equal for tensors for which lies_like is true.
   std::size_t place_hash() const;
 
-  // local returns this rank's piece, apart from the tape; waits for a redistribution that is under
-  // way.
+  // local returns this rank's piece, without its part of the tape; it waits for a redistribution
+  // that is under way.
   const Tensor& local() const;
 
-  // to_local returns this rank's piece as a tensor whose gradients come back to this one.
+  // to_local returns this rank's piece as a tensor whose gradients flow back to this one.
   Tensor to_local(const ToLocalOptions& options = {}) const;
 
   // redistribute returns the same logical tensor with other placements: collectives among the ranks
-  // of the mesh. Raises, with PyTorch's classes, what validate_redistribute and validate_steps
-  // throw.
+  // of the mesh. Raises, with PyTorch's classes, as validate_redistribute and validate_steps do.
   DTensor redistribute(const Placements& to, const RedistributeOptions& options = {},
                        CallSite site = CallSite::here()) const;
 
-  // redistribute_local is the step below: it also accepts targets with partial placements.
+  // redistribute_local is the level below it: it also accepts targets with partial placements.
   DTensor redistribute_local(const Placements& to, const RedistributeOptions& options = {},
                              CallSite site = CallSite::here()) const;
 
-  // redistribute_cost_us is what the planner says redistribute_local would cost: 0 where nothing is
-  // communicated, infinite where a step can't be priced. Raises as redistribute_local does.
+  // redistribute_cost_us returns the planner's cost of redistribute_local: 0 where nothing is
+  // communicated, infinite where a step has no price. Raises as redistribute_local does.
   double redistribute_cost_us(const Placements& to, const RedistributeOptions& options = {}) const;
 
-  // redistribute_plan is the plan by which redistribute_local, and redistribute where it refuses
-  // nothing, brings the tensor there: the same one, made once. Raises as redistribute_local does.
+  // redistribute_plan is the plan that redistribute_local, and redistribute where it refuses
+  // nothing, carries out: the same plan, made once. Raises as redistribute_local does.
   std::shared_ptr<const Plan> redistribute_plan(const Placements& to,
                                                 const RedistributeOptions& options = {}) const;
 
   // full_tensor returns the whole logical tensor.
   Tensor full_tensor(const ToLocalOptions& options = {}, CallSite site = CallSite::here()) const;
 
-  // set_requires_grad makes this a leaf that wants a gradient, which grad returns as it came:
-  // its placements are the gradient's own.
+  // set_requires_grad makes this a leaf that requires a gradient. grad returns the gradient as it
+  // came, with its own placements.
   void set_requires_grad(bool value = true);
   bool requires_grad() const { return tracking_ && tracking_->requires_grad(); }
   std::optional<DTensor> grad() const;
 
-  // as_tensor returns this as a Tensor of the logical shape, for the tape and for ops; of is the
+  // as_tensor returns this as a Tensor of the logical shape, for the tape and for ops; of is its
   // inverse, and raises a TypeError for a tensor that isn't distributed.
   Tensor as_tensor() const;
   static DTensor of(const Tensor& tensor);
-  // in returns what a distributed tensor holds, apart from the tape, without a copy: valid while
-  // the tensor is, and until it holds another value. tensor_with_local is with_local(local,
-  // mask).as_tensor(). For ops, which are called often.
+  // in returns the DTensor in a distributed tensor, without its part of the tape and without a
+  // copy: valid while the tensor exists, and until it gets another value. tensor_with_local is
+  // with_local(local, mask).as_tensor(). Both are for ops, which are called often.
   static const DTensor& in(const Tensor& tensor);
   Tensor tensor_with_local(Tensor&& local, const Tensor& mask) const;
 
  private:
   struct Value {
     explicit Value(Tensor&& piece, std::optional<Work>&& work = {})
-        : local(std::move(piece)), partial(std::move(work)) {}
+        : local(std::move(piece)), pending(std::move(work)) {}
 
     Tensor local;
-    std::optional<Work> partial;
+    std::optional<Work> pending;
   };
-  // Route is how a tensor gets from its place to another.
+  // Route is a redistribution from one place to another.
   struct Route;
-  // Place is a spec, and the route last taken from it: programs redistribute the same way again and
+  // Place is a spec, and the last route from it: programs redistribute the same way again and
   // again.
   struct Place {
     DTensorSpec spec;
@@ -131,7 +130,7 @@ class DTensor {
   };
   static constexpr int routes_in_a_row_max = 3;
 
-  DTensor(std::shared_ptr<Place> place, Tensor&& local, std::optional<Work>&& partial);
+  DTensor(std::shared_ptr<Place> place, Tensor&& local, std::optional<Work>&& pending);
   PlanRequest request_for(const Placements& to, const RedistributeOptions& options) const;
   Route& route_to(const Placements& to, const RedistributeOptions& options,
                   bool is_validated) const;
@@ -143,7 +142,7 @@ class DTensor {
                            bool is_validated, const CallSite& site) const;
   DTensor taken(Route& route, bool is_async, const CallSite& site) const;
   DTensor take(Route& route, bool is_async, const CallSite& site) const;
-  DTensor arrived(Route& route, Tensor&& local, std::optional<Work>&& partial) const;
+  DTensor arrived(Route& route, Tensor&& local, std::optional<Work>&& pending) const;
 
   std::shared_ptr<Place> place_;
   std::shared_ptr<Value> value_;
@@ -151,22 +150,22 @@ class DTensor {
   TrackingPtr tracking_;
 };
 
-// replace_value lets a distributed tensor and all its copies hold another value, as
+// replace_value gives a distributed tensor and all its copies another value, as
 // torch.utils.swap_tensors does; returns the tensor with the shape and dtype of that value. Raises
 // a TypeError for a tensor that isn't distributed.
 Tensor replace_value(const Tensor& tensor, const DTensor& value);
 
-// FromLocalOptions says what from_local can't see in one rank's piece.
+// FromLocalOptions are what from_local can't see in one rank's piece.
 struct FromLocalOptions {
-  // The global shape; without it, each local size counts once a rank that shards it, which is wrong
-  // for uneven pieces.
+  // The global shape. Without it, each local size counts once for each rank that shards it, which
+  // is wrong for uneven pieces.
   std::optional<Shape> shape = {};
   ShardOrder order = {};
-  // check_shapes lets the ranks compare the shapes they infer, at the price of one small collective
-  // a mesh dim. A shape that is given is checked against the own piece without any.
+  // check_shapes makes the ranks compare the shapes they infer, at the price of one small
+  // collective a mesh dim. A given shape is checked against the own piece without any.
   bool check_shapes = true;
   Tensor mask = {};  // of MaskPartial
-  // How a gradient lies before the local piece gets it; see ToLocalOptions.
+  // The placements of a gradient before the local piece gets it; see ToLocalOptions.
   std::optional<Placements> grad_placements = {};
 };
 
@@ -175,13 +174,13 @@ struct FromLocalOptions {
 DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
                    const FromLocalOptions& options = {}, CallSite site = CallSite::here());
 
-// Without a mesh: on current_mesh().
+// Uses current_mesh().
 DTensor from_local(const Tensor& local, const Placements& placements,
                    const FromLocalOptions& options = {}, CallSite site = CallSite::here());
 
-// DistributeOptions says whose tensor is distributed, and in which order shards apply.
+// DistributeOptions say whose tensor is distributed, and in which order shards apply.
 struct DistributeOptions {
-  // The coordinate-0 rank of every mesh dim sends its tensor to the others; without it every rank
+  // The coordinate-0 rank of every mesh dim sends its tensor to the others; otherwise every rank
   // cuts its own.
   bool from_first_rank = true;
   ShardOrder order = {};
@@ -192,7 +191,7 @@ struct DistributeOptions {
 DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Placements& placements,
                           const DistributeOptions& options = {}, CallSite site = CallSite::here());
 
-// Without a mesh: on current_mesh().
+// Uses current_mesh().
 DTensor distribute_tensor(const Tensor& full, const Placements& placements,
                           const DistributeOptions& options = {}, CallSite site = CallSite::here());
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view place = "sharding/explicit_redistribution";
 
-// A type of its own, for the run finds slots by their type.
+// A type of its own, because the run finds slots by their type.
 struct InnermostContext {
   const ExplicitRedistributionContext* context = nullptr;
 };

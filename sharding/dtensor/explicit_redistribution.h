@@ -8,22 +8,23 @@ namespace simmesh {
 
 // ExplicitRedistributionOptions are those of PyTorch's ExplicitRedistributionContext.
 struct ExplicitRedistributionOptions {
-  // enable false allows everything, also inside of another scope.
+  // enable = false allows everything, also inside another scope.
   bool enable = true;
-  // strict refuses every redistribution, otherwise only those refuse whose cost isn't 0 (see
+  // strict refuses every redistribution; otherwise only those are refused whose cost isn't 0 (see
   // DTensor::redistribute_cost_us).
   bool strict = false;
-  // mode "raise" makes a RuntimeError of it, "warn" a line in the World's log.
+  // mode "raise" raises a RuntimeError for a refused redistribution, "warn" writes a line to the
+  // World's log.
   std::string_view mode = "raise";
 };
 
-// ExplicitRedistributionContext lets nothing be redistributed that the program doesn't ask for,
-// while it lives. The calls redistribute and full_tensor, and their backward passes, are asked for.
-// The backward pass of from_local is not, where the gradient doesn't lie as from_local wants it
-// (release 2.15; 2.13 doesn't look there). An op never redistributes its operands, so there is
-// nothing else to see.
+// ExplicitRedistributionContext refuses, while it lives, redistributions that the program doesn't
+// ask for. Calls of redistribute and full_tensor, and their backward passes, are asked for. The
+// backward pass of from_local is not, where the gradient has other placements than from_local needs
+// (release 2.15; 2.13 doesn't check this). An op never redistributes its operands here, so there
+// are no other cases.
 //
-// Scopes nest, and the innermost decides; each rank has its own. A scope lives on the stack of the
+// Scopes nest, and the innermost decides; each rank has its own. A scope stays on the stack of the
 // rank that made it.
 //
 //   ExplicitRedistributionContext scope({.strict = true});
@@ -36,8 +37,8 @@ class ExplicitRedistributionContext {
   ExplicitRedistributionContext(const ExplicitRedistributionContext&) = delete;
   ExplicitRedistributionContext& operator=(const ExplicitRedistributionContext&) = delete;
 
-  // observe_redistribution tells the innermost scope of this rank that a tensor is about to be
-  // redistributed without being asked to. It raises or logs the message, or allows it.
+  // observe_redistribution tells the innermost scope of this rank of a redistribution that nobody
+  // asked for. The scope raises or logs the message, or allows it.
   static void observe_redistribution(const DTensor& from, const Sharding& to,
                                      std::string_view message);
 

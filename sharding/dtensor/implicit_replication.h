@@ -2,8 +2,8 @@
 
 namespace simmesh {
 
-// ImplicitReplication lets ops in its scope take plain tensors beside distributed ones: a plain
-// tensor counts as replicated, which the caller promises that it is.
+// ImplicitReplication lets ops in its scope mix plain tensors with distributed ones: a plain tensor
+// counts as replicated, and the caller promises that it is.
 //
 //   ImplicitReplication scope;
 //   Tensor y = x + bias;   // x is distributed, every rank has the same bias

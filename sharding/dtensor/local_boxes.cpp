@@ -6,7 +6,7 @@ namespace simmesh {
 
 namespace {
 
-// Each box once for each run of one more dim.
+// Repeats each box for each run of one more dim.
 std::vector<LocalBox> crossed(const std::vector<LocalBox>& boxes, const IndexRuns& runs) {
   std::vector<LocalBox> result;
   for (const LocalBox& box : boxes) {

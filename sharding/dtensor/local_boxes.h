@@ -6,7 +6,7 @@
 
 namespace simmesh {
 
-// LocalBox is a part of a rank's piece whose indices lie together in the whole tensor too.
+// LocalBox is a part of a rank's piece whose indices are contiguous in the whole tensor too.
 struct LocalBox {
   Shape shape;
   Dims local_offset;   // in the piece

@@ -24,7 +24,7 @@ ReduceOp reduce_op_from_word(std::string_view word);
 Placement parse_placement(std::string_view text);
 std::string to_word(const Placement& placement);
 
-// DistAttr is Paddle's TensorDistAttr: how a tensor is spread over a mesh, seen from the tensor.
+// DistAttr is Paddle's TensorDistAttr: how a tensor is sharded over a mesh, seen from the tensor.
 // For each tensor dim it has the mesh dims that cut it, in the order in which they cut (none: not
 // cut, several: a co-shard), and for each partial mesh dim how the value is finished. A mesh dim
 // comes at most once in all of it.
@@ -35,7 +35,7 @@ struct DistAttr {
   std::vector<Dims> dims_mapping;
   std::map<std::int64_t, ReduceOp> partial_status;
 
-  // replicated is that of a tensor of so many dims of which every rank holds all.
+  // replicated returns the layout of a tensor of so many dims that every rank holds whole.
   static DistAttr replicated(std::size_t tensor_dims);
 
   bool operator==(const DistAttr&) const = default;
@@ -44,17 +44,17 @@ struct DistAttr {
 // to_string returns "[[0,2],[]] partial {1: sum}".
 std::string to_string(const DistAttr& attr);
 
-// to_dist_attr returns the layout that a list with one placement a mesh dim describes: mesh dims
-// that cut one tensor dim do so in mesh order. Raises a ValueError for other kinds of shards and
-// for a tensor dim that isn't there.
+// to_dist_attr returns the layout of a list with one placement a mesh dim: mesh dims that cut one
+// tensor dim do so in mesh order. Raises a ValueError for other kinds of shards and for a tensor
+// dim that isn't there.
 DistAttr to_dist_attr(PlacementSpan placements, std::size_t tensor_dims);
 
 // to_placements is the inverse, but for the order in which mesh dims cut one tensor dim.
 Placements to_placements(const DistAttr& attr, std::size_t mesh_dims);
 
 // require_valid raises a ValueError where a mesh dim is outside a mesh of so many dims or used
-// twice, and where there is not one list of mesh dims a tensor dim. `place` is the place in the
-// message.
+// twice, and where the number of lists of mesh dims isn't the number of tensor dims. `place` is the
+// place in the message.
 void require_valid(const DistAttr& attr, std::size_t tensor_dims, std::size_t mesh_dims,
                    std::string_view place);
 

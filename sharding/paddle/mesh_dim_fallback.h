@@ -27,9 +27,9 @@ struct OneMeshDim {
   std::vector<FallbackWarning> warnings;  // one a tensor dim of which something was dropped
 };
 
-// one_mesh_dim returns how an op sees a layout that has no rule for several mesh dims on one tensor
-// dim: of those the largest is kept, of equals the one that cuts first. The tensor must then be
-// resharded to it before the op. (Paddle's TensorDistAttr::dims_mapping.)
+// one_mesh_dim returns the layout that an op without a rule for co-shards sees: of several mesh
+// dims on one tensor dim the largest is kept, of equals the one that cuts first. The tensor must
+// then be resharded to it before the op. (Paddle's TensorDistAttr::dims_mapping.)
 OneMeshDim one_mesh_dim(const std::vector<Dims>& dims_mapping, DimSpan mesh_shape);
 
 }  // namespace simmesh::paddle

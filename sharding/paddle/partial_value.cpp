@@ -10,7 +10,7 @@ namespace simmesh::paddle {
 
 namespace {
 
-// The lowest or highest value of an integer or bool dtype.
+// Returns the lowest or highest value of an integer or bool dtype.
 Tensor extreme_integers(DimSpan shape, DType dtype, bool is_lowest) {
   Tensor result = zeros(shape, dtype);
   visit_dtype(dtype, [&](auto zero) {

@@ -91,7 +91,7 @@ class Reshard {
     sent_.clear();
   }
 
-  // Another layout on one mesh. A rank outside of it has no part.
+  // Changes the layout on one mesh. A rank outside of it does nothing.
   Tensor change(const Tensor& local, const DeviceMesh& mesh, const Placements& from,
                 const Placements& to) {
     if (!mesh.get_coordinate()) return {};
@@ -112,8 +112,8 @@ class Reshard {
     return now;
   }
 
-  // The planner's step, but for averages of integers, which it doesn't have: they are sums, and
-  // then divided.
+  // Runs a step of the planner's plan. An average of integers, which the planner lacks, is a sum
+  // that is divided afterwards.
   Tensor run_step(Sharding before, PlanStep step, const Tensor& local, const PlanRun& run) const {
     bool averages_integers = step.divide_by != 1 && !is_floating_point(call_.dtype);
     std::int64_t divisor = averages_integers ? step.divide_by : 1;
@@ -131,7 +131,7 @@ class Reshard {
     return call_.options.replicate_to_partial == ReplicateToPartial::first_coordinate;
   }
 
-  // The rank at position i of one mesh sends its piece to that at position i of the other.
+  // The rank at position i of one mesh sends its piece to the rank at position i of the other.
   Tensor move(const Tensor& local, const ProcessMeshLayout& from, const ProcessMeshLayout& to) {
     std::optional<std::int64_t> out = from.ranks.index_of(own_rank());
     std::optional<std::int64_t> in = to.ranks.index_of(own_rank());
@@ -158,8 +158,9 @@ class Reshard {
     return change(move(local, source_, to), call_.to_mesh, call_.from, call_.to);
   }
 
-  // One rank gets all: the pieces of a shard come from all ranks, a partial value is reduced by the
-  // source, of a replicated one the root's own copy counts or else the first one.
+  // Brings the whole tensor to one rank: the pieces of a shard come from all ranks, and a partial
+  // value is reduced by the source. Of a replicated one the root's own copy counts, or else the
+  // first one.
   Tensor shrink(const Tensor& local) {
     const Placement& placement = call_.from[0];
     if (placement.is_shard()) return gather_pieces(local);
@@ -189,7 +190,7 @@ class Reshard {
     return cat(pieces, call_.from[0].dim());
   }
 
-  // The one rank sends all to every rank of the target, which keeps what it is to hold.
+  // The one rank sends the whole to every rank of the target, which keeps its piece.
   Tensor expand(const Tensor& local) {
     std::int64_t root = source_.ranks[0];
     Tensor value = local;
@@ -201,7 +202,7 @@ class Reshard {
     return change(value, call_.to_mesh, {Replicate()}, call_.to);
   }
 
-  // Every slice of the target gets what the source holds, position by position.
+  // Every slice of the target gets the source's pieces, position by position.
   Tensor spread(const Tensor& local) {
     std::size_t dim = *find_sub_mesh_dim(target_, source_);
     Tensor piece = local;

@@ -9,23 +9,23 @@
 
 namespace simmesh::paddle {
 
-// ReplicateToPartial says what the ranks hold of a replicated tensor that becomes partial.
+// ReplicateToPartial selects the operands of the ranks when a replicated tensor becomes partial.
 enum class ReplicateToPartial : std::uint8_t {
-  // Paddle's rule: the rank at coordinate 0 of the mesh dim keeps the value, the others hold what
-  // changes nothing (0 for a sum, 1 for a product, the lowest value for a maximum). Of an average
-  // every rank keeps the value.
+  // Paddle's rule: the rank at coordinate 0 of the mesh dim keeps the value, the others hold the
+  // identity (0 for a sum, 1 for a product, the lowest value for a maximum). For an average every
+  // rank keeps the value.
   first_coordinate,
-  // The planner's rule, which is PyTorch's: a sum is divided by the number of ranks, of other
+  // The planner's rule, which is PyTorch's: a sum is divided by the number of ranks; for other
   // reductions every rank keeps the value.
   shared,
 };
 
-// ReshardOptions are the caller's wishes.
+// ReshardOptions are the options of reshard.
 struct ReshardOptions {
   ReplicateToPartial replicate_to_partial = ReplicateToPartial::first_coordinate;
 };
 
-// ReshardCall says from where to where a tensor goes. Each rank sees the meshes as its own.
+// ReshardCall is a tensor with its source and target. Each rank sees the meshes as its own.
 struct ReshardCall {
   Shape shape;  // of the logical tensor
   DType dtype = DType::float32;
@@ -35,6 +35,7 @@ struct ReshardCall {
   Placements to;
   ReshardOptions options = {};
 
+  // source and target return both sides as they are seen from outside of any rank.
   ProcessMeshLayout source() const;
   ProcessMeshLayout target() const;
 };
@@ -47,14 +48,14 @@ struct ReshardCall {
 //                                          .to_mesh = mesh, .to = {Replicate()}});
 //
 // On one mesh it carries out plan_reshard: the collectives of the planner's steps. Between meshes
-// the rank at position i of the source sends its piece to that at position i of the target; layouts
-// change on the mesh where that moves fewer bytes (R->S and P->S, and all of several mesh dims,
-// before the move). A mesh of one rank is sent to and from directly.
+// the rank at position i of the source sends its piece to the rank at position i of the target.
+// Layouts change on the mesh where that moves fewer bytes (R->S and P->S, and all changes on
+// several mesh dims, before the move). A mesh of one rank sends and receives directly.
 //
 // Raises as choose_reshard and plan_reshard do, on every rank alike.
 Tensor reshard(const Tensor& local, const ReshardCall& call, CallSite site = CallSite::here());
 
-// shard_tensor lays out a tensor that every rank of the mesh holds whole.
+// shard_tensor shards a tensor that every rank of the mesh holds whole.
 Tensor shard_tensor(const Tensor& whole, const DeviceMesh& mesh, PlacementSpan placements,
                     const ReshardOptions& options = {}, CallSite site = CallSite::here());
 

@@ -10,7 +10,7 @@ namespace {
 
 using Fits = bool (*)(const ProcessMeshLayout& from, const ProcessMeshLayout& to);
 
-// The kind of placement that a function of one letter each takes.
+// The kind of placement that a function named by letters takes.
 enum class Letter : std::uint8_t { r, s, p };
 
 bool has_letter(const Placement& placement, Letter letter) {
@@ -52,7 +52,8 @@ bool fits_same_status(const ProcessMeshLayout& from, const ProcessMeshLayout& to
                     to.placements.end(), is_same_but_for_reduction);
 }
 
-// A reshard to a partial value knows sums only: another reduction never counts as the same.
+// A reshard to a partial value knows sums only: a layout with another reduction is never equal to
+// it.
 bool has_other_reduction(const ProcessMeshLayout& layout) {
   return std::any_of(
       layout.placements.begin(), layout.placements.end(), [](const Placement& placement) {
@@ -68,7 +69,7 @@ bool fits_cross_nd_mesh(const ProcessMeshLayout& from, const ProcessMeshLayout& 
   return from.mesh_shape.size() > 1 && from.mesh_shape == to.mesh_shape && from.ranks != to.ranks;
 }
 
-// The placements of the slice, written for the whole mesh.
+// True if the layouts agree, with the slice's placements written for the whole mesh.
 bool agree_around(const ProcessMeshLayout& global, const ProcessMeshLayout& sub, std::size_t dim) {
   Placements placements = sub.placements;
   if (placements.size() < global.placements.size())

@@ -9,8 +9,8 @@
 
 namespace simmesh::paddle {
 
-// ProcessMeshLayout is how a tensor lies, seen from outside of any rank: on which ranks, arranged
-// how, and with one placement for each mesh dim.
+// ProcessMeshLayout is the layout of a tensor, seen from outside of any rank: the ranks that hold
+// it, their arrangement, and one placement for each mesh dim.
 struct ProcessMeshLayout {
   Shape mesh_shape;
   RankList ranks;  // in mesh order
@@ -25,7 +25,7 @@ struct ProcessMeshLayout {
 // to_string returns "{process_mesh: {shape: [2], process_ids: [0,1]}, placements: [R]}".
 std::string to_string(const ProcessMeshLayout& layout);
 
-// ReshardFunction names what changes one layout into another, as Paddle does.
+// ReshardFunction names a function that changes one layout into another, with Paddle's names.
 enum class ReshardFunction : std::uint8_t {
   s_to_r,
   s_to_r_cross_mesh,
@@ -55,14 +55,15 @@ std::string_view to_string(ReshardFunction function);
 
 // choose_reshard returns the function that changes one layout into the other: the first that fits,
 // in the order above; none where the layouts are equal (on a mesh of several dims with a partial
-// reduction other than a sum it is same_nd_mesh, which then has nothing to do). Those of one letter
-// each want meshes of one dim, equal ones for the plain form and different ones of equal shape for
-// the other. Raises a NotImplementedError that shows both layouts where none fits.
+// reduction other than a sum it is same_nd_mesh, which then has nothing to do). The functions named
+// by two letters need meshes of one dim: equal ones for the plain form, different ones of equal
+// shape for the other. Raises a NotImplementedError that shows both layouts where none fits.
 std::optional<ReshardFunction> choose_reshard(const ProcessMeshLayout& from,
                                               const ProcessMeshLayout& to);
 
-// find_sub_mesh_dim returns the dim of a mesh along which another is one slice. The other has size
-// 1 there, or is without the dim; without the last dim it is no slice. Nothing where it isn't one.
+// find_sub_mesh_dim returns the dim of a mesh along which another mesh is one slice. The other has
+// size 1 there, or lacks the dim; a mesh that lacks the last dim doesn't count. Empty where it
+// isn't a slice.
 std::optional<std::size_t> find_sub_mesh_dim(const ProcessMeshLayout& global,
                                              const ProcessMeshLayout& sub);
 

@@ -9,7 +9,7 @@ namespace simmesh::paddle {
 
 namespace {
 
-// The mesh dims that cut a tensor dim, outermost first.
+// Returns the mesh dims that cut a tensor dim, outermost first.
 Dims cuts_of(PlacementSpan placements, std::int64_t tensor_dim) {
   Dims cuts;
   for (std::size_t mesh_dim = 0; mesh_dim < placements.size(); ++mesh_dim)
@@ -68,7 +68,7 @@ class ReshardPlanner {
     plan_.steps.push_back(std::move(step));
   }
 
-  // A reduce-scatter pads a tensor dim that is whole, but not the pieces of one that isn't.
+  // A reduce-scatter pads a whole tensor dim, but not the pieces of one that is already cut.
   void require_even(std::size_t mesh_dim, std::int64_t tensor_dim) const {
     if (cuts_of(now_, tensor_dim).empty()) return;
     Dims coordinate(mesh_shape_.size(), 0);

@@ -9,9 +9,9 @@ namespace simmesh {
 // columns of the output from the whole input. Weight [out, in] and bias are split along out; an
 // Embedding's weight along its width.
 //
-// A plain input is taken to lie as input_layout says (replicated), and gathered where it is split.
-// The output is split along its last dim, or redistributed to output_layout; use_local_output hands
-// out the rank's piece as a plain tensor.
+// A plain input counts as a piece of a tensor with input_layout (replicated by default); it is
+// gathered where it is split. The output is split along its last dim, or redistributed to
+// output_layout; use_local_output returns the rank's piece as a plain tensor.
 //
 // Raises a NotImplementedError for other modules.
 struct ColwiseParallel {
@@ -19,6 +19,7 @@ struct ColwiseParallel {
   Placement output_layout = Shard(-1);
   bool use_local_output = true;
 
+  // apply gives a module the style on a mesh of one dim. All its ranks call it.
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 Tensor piece_or_self(const Tensor& x) { return x.distribution() ? DTensor::of(x).to_local() : x; }
 
-// The result lies as the queries do.
+// Gives the result the layout of the queries.
 Tensor laid_out_like(const Tensor& result, const Tensor& q) {
   if (!q.distribution()) return result;
   DTensor like = DTensor::of(q);

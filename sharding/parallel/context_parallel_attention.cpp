@@ -29,7 +29,7 @@ void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
         to_string(DimSpan(k.shape())), to_string(v.dtype()), to_string(DimSpan(v.shape())));
 }
 
-// One of several heads that are the same, as a tensor of its own.
+// Returns one of several equal heads, as a tensor of its own.
 Tensor unshared(const Tensor& x, std::int64_t heads) {
   return contiguous(slice(x.detach(), {.dim = 1, .step = x.size(1) / heads}));
 }
@@ -66,8 +66,8 @@ std::shared_ptr<const KeyValueExchange> exchange_of(ContextMethod method,
   return std::make_shared<GatherExchange>(split, group);
 }
 
-// The tape gets keys and values with a head for each of the queries', so that gradients of shared
-// heads add up as on one device; what travels has each once.
+// The tape gets keys and values with a head for each head of the queries, so that gradients of
+// shared heads add up as on one device; the messages have each head once.
 Tensor exchanged_attention(const Tensor& q, const KeyValue& shared, const KeyValue& repeated,
                            const Exchanged& how) {
   Tensor own_q = q.detach();

@@ -6,7 +6,7 @@
 
 namespace simmesh {
 
-// ContextMethod says how queries get to see the keys and values of other ranks.
+// ContextMethod is the way in which queries meet the keys and values of other ranks.
 //   ring        blocks of keys and values go from rank to rank, while scores with the block that is
 //               there are computed (ring attention, Liu et al. 2023)
 //   all_gather  one all-gather of keys and values (Llama 3)
@@ -23,13 +23,14 @@ struct ContextParallelOptions {
 };
 
 // context_parallel_attention is scaled_dot_product_attention over a sequence that is cut over the
-// ranks of a group: q [B, H, T, E], k [B, K, T, E] and v [B, K, T, F] are what this rank holds of
-// it, in the given order, and so is the result [B, H, T, F]. K divides H: heads h * H / K on share
-// the key and value head h. Ranks may hold different lengths, or nothing.
+// ranks of a group: q [B, H, T, E], k [B, K, T, E] and v [B, K, T, F] are this rank's part of it,
+// in the given order, and so is the result [B, H, T, F]. K divides H: heads h * H / K on share the
+// key and value head h. Ranks may hold different lengths, or nothing.
 //
-// In exact arithmetic values and gradients have the bits of one device, by any method; in the
-// others too, but for the gradients of keys and values by ring and all_gather: these are sums over
-// the rows of all ranks, which are rounded once a rank. The messages are the same in all.
+// In exact arithmetic values and gradients have the bits of one device, by any method; in other
+// arithmetics too, except the gradients of keys and values by ring and all_gather: these are sums
+// over the rows of all ranks, which are rounded once a rank. The messages are the same in all
+// arithmetics.
 //
 // For n ranks, by ring: forward n - 1 messages a rank; backward as many again, since blocks aren't
 // kept, and n - 1 of gradients. By all_gather: one all_gather forward, one all_gather and one
@@ -42,8 +43,8 @@ struct ContextParallelOptions {
 Tensor context_parallel_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                   const ProcessGroup& group,
                                   const ContextParallelOptions& options = {});
-// With the split that the ranks agreed on, nothing is exchanged to find it; its order counts.
-// Raises a ValueError where this rank holds another length.
+// With a split that the ranks agreed on, no message is needed to find it; its order counts. Raises
+// a ValueError where this rank holds another length.
 Tensor context_parallel_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                   const SequenceSplit& split, const ProcessGroup& group,
                                   const ContextParallelOptions& options = {});

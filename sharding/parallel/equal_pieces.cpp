@@ -12,12 +12,12 @@ namespace simmesh {
 
 namespace {
 
-// How often this rank has handed a piece to a module, by mesh.
+// The number of pieces that this rank has passed to a module, by mesh.
 struct OwnCalls {
   std::map<std::string, std::uint64_t> of_mesh;
 };
 
-// What the first rank handed to a call, until all have come.
+// The piece of the first rank that made a call, kept until all have made it.
 struct FirstPiece {
   std::int64_t rank = 0;
   Shape shape;

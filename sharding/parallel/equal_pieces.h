@@ -7,9 +7,9 @@
 namespace simmesh {
 
 // check_equal_pieces compares a plain piece, which a module on a mesh of one dim takes for this
-// rank's shard of a tensor, with those that other ranks have handed to the same call: from pieces
-// alone the shape of the whole is only known where all are equal. Nothing is communicated, for the
-// ranks are in one process. Raises a RuntimeError on the first rank whose piece is another one.
+// rank's shard of a tensor, with the pieces of other ranks in the same call: pieces alone determine
+// the shape of the whole only where all are equal. Nothing is communicated, since the ranks are in
+// one process. Raises a RuntimeError on the first rank whose piece differs.
 void check_equal_pieces(const Tensor& piece, const DeviceMesh& mesh, const Placement& shard);
 
 }  // namespace simmesh

@@ -27,7 +27,7 @@ Counts totals(const ExpertRows& rows) {
   return result;
 }
 
-// One tensor of all rows, also of none.
+// Returns one tensor of all rows, also if there are none.
 Tensor joined(const std::vector<Tensor>& rows, std::int64_t width, DType dtype) {
   return rows.empty() ? empty({0, width}, dtype) : cat(rows);
 }
@@ -64,8 +64,8 @@ TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group)
   order_rows({values.begin(), values.end()}, choices);
 }
 
-// What comes is in order of ranks, then of experts and choices. Received are the counts of the
-// parts, in that order.
+// Received rows are in order of ranks, then of experts and choices; `received` has the counts of
+// these parts, in that order.
 void TokenExchange::order_rows(const std::vector<std::int64_t>& received, std::int64_t choices) {
   std::size_t experts = owner_counts_.size(), parts = experts * std::size_t(choices);
   Counts starts(received.size() + 1, 0);

@@ -7,22 +7,22 @@
 
 namespace simmesh {
 
-// ExpertExchange moves rows of tokens between the ranks that have the tokens and those that have
-// the experts, and back. Lists by expert have one tensor [rows, width] for each expert; ranks own
+// ExpertExchange moves rows of tokens from the ranks that have the tokens to those that have the
+// experts, and back. Lists by expert have one tensor [rows, width] for each expert; ranks own
 // neighbouring experts, cut by the rule of torch.chunk. All members of the group take part in each
-// call, and the gradient of each way is the other way.
+// call, and the gradient of each direction is the other direction.
 class ExpertExchange {
  public:
   virtual ~ExpertExchange() = default;
-  // to_owners takes the rows for all experts to those for the experts of this rank, in the order of
-  // one device: by choice, then by token.
+  // to_owners turns this rank's rows for all experts into all rows for this rank's experts, in the
+  // order of one device: by choice, then by token.
   virtual std::vector<Tensor> to_owners(const std::vector<Tensor>& rows) const = 0;
-  // to_tokens takes what this rank's experts made of them back to where they came from.
+  // to_tokens returns the results of this rank's experts to the ranks of their tokens.
   virtual std::vector<Tensor> to_tokens(const std::vector<Tensor>& rows) const = 0;
 };
 
-// ExpertRows says how many rows each expert gets of this rank, by the number of the choice, and
-// what the rows look like.
+// ExpertRows are the numbers of rows of this rank that go to each expert, by the number of the
+// choice, and the shape and dtype of the rows.
 struct ExpertRows {
   std::vector<std::vector<std::int64_t>> counts;
   std::int64_t width;
@@ -30,7 +30,8 @@ struct ExpertRows {
 };
 
 // TokenExchange is for tokens that are cut over the ranks. Its constructor exchanges the counts,
-// and each way exchanges the rows: one all_to_all_single each, with uneven splits that may be zero.
+// and each direction exchanges the rows: one all_to_all_single each, with uneven splits that may be
+// zero.
 class TokenExchange final : public ExpertExchange {
  public:
   TokenExchange(const ExpertRows& rows, const ProcessGroup& group);
@@ -45,13 +46,13 @@ class TokenExchange final : public ExpertExchange {
   std::int64_t width_;
   DType dtype_;
   std::vector<std::int64_t> own_counts_;    // rows by expert that leave
-  std::vector<std::int64_t> owner_counts_;  // rows by expert of this rank that come
+  std::vector<std::int64_t> owner_counts_;  // rows by expert of this rank that arrive
   std::vector<std::int64_t> sent_, came_;   // rows by rank
-  std::vector<std::int64_t> order_;         // of what came, in the order of one device
+  std::vector<std::int64_t> order_;         // of the received rows, in the order of one device
 };
 
 // TokenReplicas is for tokens that all ranks have: rows are taken from them, and results are
-// gathered, without a sum, so each rank has all: one all_gather of uneven pieces, forward and
+// gathered, not summed, so that each rank has all: one all_gather of uneven pieces, forward and
 // backward. Raises a ValueError where the ranks' rows differ in number.
 class TokenReplicas final : public ExpertExchange {
  public:

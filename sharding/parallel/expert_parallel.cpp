@@ -25,7 +25,7 @@ using nn::ExpertTokens;
 using Exchange = std::shared_ptr<const ExpertExchange>;
 using Way = std::vector<Tensor> (ExpertExchange::*)(const std::vector<Tensor>& rows) const;
 
-// Tokens is how a rank's x lies among those of the group.
+// Tokens is how a rank's x is distributed over the group.
 struct Tokens {
   ProcessGroup group;
   std::optional<std::int64_t> cut_dim;
@@ -35,7 +35,7 @@ Chunk own_experts(std::int64_t experts, const ProcessGroup& group) {
   return chunk_of({.size = experts, .parts = group.size(), .index = group.rank()});
 }
 
-// The numbers that one device gives this rank's tokens, and how many it has.
+// The numbers that this rank's tokens have on one device, and the number of all tokens.
 struct TokenNumbers {
   std::vector<std::int64_t> own;
   std::int64_t count = 0;
@@ -58,7 +58,7 @@ TokenNumbers numbers_of(const Shape& own, const std::vector<Tensor>& of_ranks,
   return result;
 }
 
-// What experts take of this rank's tokens, where the choices of all tokens count.
+// Returns the tokens of this rank that each expert takes, where the choices of all tokens count.
 std::vector<ExpertTokens> assigned_among_all(const nn::Moe& moe, const Tensor& chosen,
                                              const Shape& shape, const Tokens& tokens) {
   Shape own = shape;
@@ -100,8 +100,8 @@ ExpertRows rows_of(const std::vector<ExpertTokens>& experts, std::int64_t choice
   return result;
 }
 
-// A way that the tape knows. It is recorded on all ranks or on none, whatever rows they have: so
-// all of them come to its gradient.
+// An exchange that is on the tape. It is recorded on all ranks or on none, whatever rows they have,
+// so that all of them take part in its gradient.
 struct Moved {
   std::vector<Tensor> rows;
   Tensor link;  // no element; leads to the node also where there are no rows
@@ -140,7 +140,7 @@ Tensor new_link(DType dtype, bool is_leaf) {
   return link;
 }
 
-// What each expert made of this rank's rows for it.
+// Returns the result of each expert for this rank's rows.
 std::vector<Tensor> results_of(nn::Moe& moe, const std::vector<Tensor>& rows,
                                const Exchange& exchange, const Chunk& own, const Tensor& tokens) {
   DType dtype = tokens.dtype();
@@ -158,8 +158,8 @@ std::vector<Tensor> results_of(nn::Moe& moe, const std::vector<Tensor>& rows,
       .rows;
 }
 
-// The steps of nn::Moe, in its order, which is that of the tape too. Experts without rows of this
-// rank are not left out: they may have others'.
+// The steps of nn::Moe, in its order, which is also the order on the tape. Experts without rows of
+// this rank are not left out: they may have rows of others.
 Tensor mixed(nn::Moe& moe, const Tensor& x, const Tokens& where) {
   const nn::Moe::Options& options = moe.options();
   Tensor tokens = reshape(x, {-1, options.width});
@@ -206,8 +206,8 @@ std::optional<std::int64_t> cut_dim_of(const Placement& tokens) {
 }  // namespace
 
 void ExpertParallel::apply(nn::Module& module, const DeviceMesh& mesh) const {
-  // A group of its own: others reduce gradients over the same ranks while experts exchange rows, in
-  // an order that depends on the rows.
+  // A group of its own: other code reduces gradients over the same ranks while experts exchange
+  // rows, in an order that depends on the rows.
   ProcessGroup group = ProcessGroup::of(process_group(mesh).members(), "experts");
   Tokens where{group, cut_dim_of(tokens)};
   bool found = false;

@@ -6,11 +6,12 @@
 
 namespace simmesh {
 
-// ExpertParallel spreads the experts of each nn::Moe in a module, or of the module itself, over the
-// ranks of a mesh of one dim: rank r keeps the r-th part of the experts by the rule of torch.chunk,
-// and the parameters of the others become absent. Router and shared experts stay on each rank.
+// ExpertParallel distributes the experts of each nn::Moe in a module, or of the module itself, over
+// the ranks of a mesh of one dim: rank r keeps the r-th part of the experts by the rule of
+// torch.chunk, and the parameters of the others become absent. Router and shared experts stay on
+// each rank.
 //
-// tokens says how the ranks hold x [..., width]:
+// tokens is the placement of x [..., width] on the ranks:
 //   Shard(d)      each has its part along dim d, of any size, also none: the ranks are data
 //                 parallel. Counts of rows by expert and choice are exchanged by one all-to-all,
 //                 then the rows by another, and the results go back by a third; backward has two.
@@ -22,9 +23,9 @@ namespace simmesh {
 // The collectives are those of a group of its own, "experts", of the ranks of the mesh.
 //
 // In exact arithmetic the outputs and gradients have the bits of one device's nn::Moe over all
-// tokens. An expert's gradient is the whole one, over the tokens of all ranks, on the rank that has
-// the expert, and nothing is left to sum. Those of router and shared experts are, with tokens cut,
-// the part of this rank's tokens, to be summed over the ranks; with replicated tokens the whole.
+// tokens. The rank that has an expert gets its whole gradient, over the tokens of all ranks, so
+// nothing is left to sum. The gradients of router and shared experts are, with sharded tokens,
+// those of this rank's tokens, to be summed over the ranks; with replicated tokens the whole ones.
 // Where a rank's loss is a mean that is averaged over ranks, gradients of experts are too large by
 // the number of ranks, as all sums are.
 //
@@ -37,7 +38,7 @@ struct ExpertParallel {
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 
-// is_expert_parameter says whether a parameter at a dotted path belongs to an expert of an nn::Moe
+// is_expert_parameter is true if a parameter at a dotted path belongs to an expert of an nn::Moe
 // below the module, so that its gradient isn't to be summed over the ranks of ExpertParallel.
 bool is_expert_parameter(nn::Module& module, std::string_view path);
 

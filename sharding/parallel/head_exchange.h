@@ -4,10 +4,10 @@
 
 namespace simmesh {
 
-// HeadExchange moves tensors between two ways of being cut: each rank has all heads of its part of
-// the sequence, or the whole sequence of its part of the heads (DeepSpeed-Ulysses, Jacobs et al.
-// 2023). Heads are cut in units of some neighbours that stay together, by the rule of torch.chunk;
-// a rank may have none. Each way is one all-to-all, and its gradient is the other way.
+// HeadExchange moves tensors between two shardings: each rank has all heads of its part of the
+// sequence, or the whole sequence of its part of the heads (DeepSpeed-Ulysses, Jacobs et al. 2023).
+// Heads are cut in units of some neighbours that stay together, by the rule of torch.chunk; a rank
+// may have none. Each direction is one all-to-all, and its gradient is the other direction.
 class HeadExchange {
  public:
   struct Options {
@@ -20,7 +20,7 @@ class HeadExchange {
 
   // to_heads takes [B, H, T of the rank, E] to [B, H of the rank, T, E]; the units divide H.
   Tensor to_heads(const Tensor& x) const;
-  // to_sequence takes it back.
+  // to_sequence is the inverse.
   Tensor to_sequence(const Tensor& x) const;
 
  private:

@@ -24,7 +24,7 @@ Shape with_length(Shape shape, std::int64_t length) {
   return shape;
 }
 
-// The block of so many positions in a message; like gives the other sizes.
+// Returns the block of so many positions in a message; `like` has the other sizes.
 KeyValue unpacked(const Tensor& message, const KeyValue& like, std::int64_t length) {
   Shape k = with_length(like.k.shape(), length), v = with_length(like.v.shape(), length);
   std::int64_t keys = numel(k), values = numel(v);

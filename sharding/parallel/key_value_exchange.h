@@ -13,23 +13,24 @@ struct KeyValue {
   Tensor v;
 };
 
-// KeyValueExchange moves keys and values between the ranks that hold a split sequence, and brings
-// their gradients home. All members of the group take part in each call.
+// KeyValueExchange moves keys and values between the ranks that hold a split sequence, and returns
+// their gradients to the owners. All members of the group take part in each call.
 class KeyValueExchange {
  public:
-  // Arrived is told whose keys and values are there; meanwhile the next ones are under way.
+  // Arrived is called with a rank whose keys and values have arrived; meanwhile the next ones are
+  // under way.
   using Arrived = std::function<void(std::int64_t rank, const KeyValue& block)>;
 
   virtual ~KeyValueExchange() = default;
-  // gather returns what each rank holds.
+  // gather returns the blocks of all ranks.
   virtual std::vector<KeyValue> gather(const KeyValue& own, const Arrived& arrived) const = 0;
-  // sum_at_owners adds, for each rank, what all ranks have for it, and returns this rank's. In
-  // exact arithmetic what is behind the terms is added, and the sum is rounded once.
+  // sum_at_owners adds, for each rank, the terms that all ranks have for it, and returns this
+  // rank's sum. In exact arithmetic the unrounded terms are added, and the sum is rounded once.
   virtual KeyValue sum_at_owners(std::vector<KeyValue> terms) const = 0;
 };
 
-// RingExchange passes blocks from each rank to the next: n - 1 messages a rank, each of keys and
-// values of one block, either way (Liu et al. 2023).
+// RingExchange passes blocks from each rank to the next: n - 1 messages a rank in either direction,
+// each of keys and values of one block (Liu et al. 2023).
 class RingExchange final : public KeyValueExchange {
  public:
   RingExchange(const SequenceSplit& split, const ProcessGroup& group)

@@ -7,7 +7,7 @@
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/neural/class_targets.h"
+#include "core/ops/neural/losses.h"
 #include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
@@ -25,7 +25,7 @@ Tensor finished(const Tensor& partial) {
   return x.redistribute(without_partial(x.placements())).as_tensor();
 }
 
-// The mesh dim that splits the classes.
+// Returns the mesh dim that splits the classes.
 std::size_t class_mesh_dim(const DTensor& logits, std::int64_t dim) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < logits.placements().size(); ++i) {
@@ -44,7 +44,7 @@ std::size_t class_mesh_dim(const DTensor& logits, std::int64_t dim) {
   return *found;
 }
 
-// How a target lies: as the logits, without the dim of the classes.
+// Returns the placements of a target: those of the logits, without the dim of the classes.
 Placements target_placements(const DTensor& logits, std::int64_t dim) {
   Placements result = logits.placements();
   for (Placement& one : result) {
@@ -60,7 +60,8 @@ Tensor distributed_target(const Tensor& target, const DTensor& logits, std::int6
   for (const Placement& one : wanted)
     if (!one.is_replicate())
       raise(ErrorKind::value_error, source,
-            "expected a distributed target, for the logits lie at {} and a plain target would be "
+            "expected a distributed target, since the logits have the placements {} and a plain "
+            "target would be "
             "split like them",
             to_string(logits.spec()));
   return DTensor({logits.spec().groups, {wanted, {}}, target.shape(), target.dtype()},
@@ -76,7 +77,7 @@ Tensor replicated(const Tensor& tensor, const DTensor& beside) {
       .as_tensor();
 }
 
-// The numbers of the classes, along the dim of the logits that has them, split as they are.
+// Returns the numbers of the classes, along the class dim of the logits and sharded like it.
 Tensor class_numbers(const DTensor& logits, std::int64_t dim, std::size_t mesh_dim) {
   std::int64_t classes = logits.shape()[std::size_t(dim)];
   Shape shape(logits.shape().size(), 1);
@@ -88,7 +89,7 @@ Tensor class_numbers(const DTensor& logits, std::int64_t dim, std::size_t mesh_d
       .as_tensor();
 }
 
-// What the forward pass keeps for the backward pass.
+// Tensors that the forward pass keeps for the backward pass.
 struct Kept {
   Tensor likely;  // log_softmax, split along the classes
   ClassTargets targets;
@@ -115,8 +116,9 @@ Tensor loss_of(const Kept& kept, bool has_weight) {
   return kept.reduction == LossReduction::mean ? total / kept.total_weight : total;
 }
 
-// That of log_softmax and of the picked elements at once: what a row's gradients add up to is known
-// without adding them. A negative zero is one that was added to zeros.
+// Computes the gradients of log_softmax and of picking the elements at once: the sum of a row's
+// gradients is known without adding them. Adding 0.0 turns a negative zero positive, as an addition
+// to zeros does.
 Tensor gradient_of_logits(const Kept& kept, Tensor g) {
   if (kept.reduction == LossReduction::none) g = unsqueeze(g, kept.dim);
   if (kept.reduction == LossReduction::mean) g = g / kept.total_weight;

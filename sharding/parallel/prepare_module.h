@@ -8,12 +8,12 @@
 
 namespace simmesh {
 
-// Layouts has one entry an input or output; nothing for one that is left alone.
+// Layouts has one entry an input or output; an empty one is left alone.
 using Layouts = std::vector<std::optional<Placement>>;
 
-// PrepareModuleInput brings a module's inputs to other placements before it runs: a plain one is
-// taken for the rank's piece of a tensor that lies as input_layouts says. use_local_output hands
-// the module the rank's pieces as plain tensors.
+// PrepareModuleInput redistributes a module's inputs before it runs: a plain one is the rank's
+// piece of a tensor with the placement in input_layouts. use_local_output passes the rank's pieces
+// to the module as plain tensors.
 //
 // Calling the module raises a ValueError where it gets another number of inputs.
 struct PrepareModuleInput {
@@ -25,12 +25,13 @@ struct PrepareModuleInput {
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 
-// PrepareModuleOutput does so with a module's outputs after it ran.
+// PrepareModuleOutput does the same with a module's outputs after it ran.
 struct PrepareModuleOutput {
   Layouts output_layouts;
   Layouts desired_output_layouts;
   bool use_local_output = true;
 
+  // apply raises an AssertionError for lists of unequal length.
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 
@@ -39,6 +40,7 @@ struct PrepareModuleInputOutput {
   PrepareModuleInput input;
   PrepareModuleOutput output;
 
+  // apply applies both, and raises as they do.
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 

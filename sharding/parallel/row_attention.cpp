@@ -28,7 +28,7 @@ bool is_finite(const Tensor& x) {
 Tensor first_columns(const Tensor& x, std::int64_t count) { return narrow(x, {-1, 0, count}); }
 Tensor first_keys(const Tensor& x, std::int64_t count) { return narrow(x, {2, 0, count}); }
 
-// What the ranks hold of keys or values, in order of positions.
+// Returns the keys or values of all ranks, in order of positions.
 Tensor whole(gsl::span<const KeyValue> blocks, Tensor KeyValue::*part, const SequenceSplit& split) {
   std::vector<Tensor> parts;
   for (const KeyValue& block : blocks) parts.push_back(block.*part);
@@ -59,15 +59,15 @@ Tensor RowAttention::with_heads(const Tensor& x) const {
   return x.size(1) == q_.size(1) ? x : repeat_interleave(x, q_.size(1) / x.size(1), 1);
 }
 
-// Which keys come later than a row's position: [rows, T].
+// Returns which keys come later than a row's position: [rows, T].
 Tensor RowAttention::hidden(const Rows& rows) const {
   Tensor keys = arange(options_.split.length);
   Tensor own = narrow(keys, {0, rows.positions.start, rows.positions.length});
   return gt(keys, unsqueeze(own, 1));
 }
 
-// How many keys rows have to do with. What is hidden has the weight zero, which leaves a sum as it
-// is, but not where the other factor isn't finite.
+// Returns how many keys can affect the rows. A hidden key has weight zero, which leaves a sum
+// unchanged unless the other factor isn't finite.
 std::int64_t RowAttention::depth_of(const Rows& rows, const Tensor& across) const {
   std::int64_t length = options_.split.length;
   std::int64_t end = rows.positions.start + rows.positions.length;
@@ -87,8 +87,8 @@ void RowAttention::add_keys(std::int64_t rank, const Tensor& k) {
   }
 }
 
-// The softmax runs over all positions, hidden ones too: sums in other arithmetics than the exact
-// one depend on the number of their terms.
+// The softmax runs over all positions, hidden ones too: in arithmetics other than exact sums depend
+// on the number of their terms.
 Tensor RowAttention::weights_of(const Rows& rows) const {
   std::vector<Tensor> scores;
   for (std::int64_t piece = 0; piece < options_.split.piece_count(); ++piece) {
@@ -127,7 +127,8 @@ RowAttention::RowGradients RowAttention::row_gradients(const Rows& rows, const T
   return {weights, scores * options_.scale};
 }
 
-// The gradients of the keys and values at one piece of positions, from all rows that see them.
+// Returns the gradients of the keys and values at one piece of positions, from all rows that see
+// them.
 KeyValue RowAttention::terms_of(std::int64_t piece, gsl::span<const RowGradients> parts,
                                 const Tensor& gradient) const {
   Chunk at = options_.split.piece(piece);

@@ -9,8 +9,8 @@ namespace simmesh {
 // RowAttention is attention of the queries that one rank holds to the keys and values of a whole
 // sequence, which come block by block. Rows have the bits that they have on one device
 // (scaled_dot_product_attention and its gradients): the scores of a row are kept until all its keys
-// were there, then go through one softmax, in order of positions. Under a causal mask nothing is
-// computed of a piece of queries with keys that all come later, unless these aren't finite.
+// have come, then go through one softmax, in order of positions. Under a causal mask a piece of
+// queries isn't computed with keys that all come later, unless these aren't finite.
 //
 //   RowAttention rows({.split = {4, 1}, .rank = 0, .is_causal = true, .scale = 0.5}, x);
 //   rows.add_keys(0, x);
@@ -34,8 +34,8 @@ class RowAttention {
 
   struct Gradients {
     Tensor q;
-    // For each rank the terms of its keys' and values' gradients, with all H heads. In exact
-    // arithmetic they aren't rounded.
+    // For each rank the terms of the gradients of its keys and values, with all H heads; unrounded
+    // in exact arithmetic.
     std::vector<KeyValue> terms;
   };
   Gradients gradients(gsl::span<const KeyValue> blocks, const Tensor& gradient) const;
@@ -44,10 +44,10 @@ class RowAttention {
   // A piece of the rank's queries.
   struct Rows {
     Chunk positions;
-    std::int64_t start;          // where they begin in what the rank holds
+    std::int64_t start;          // where they begin in this rank's part
     std::vector<Tensor> scores;  // with each piece of keys; undefined where all are hidden
   };
-  // What the gradients of one piece of queries are made of, over all keys.
+  // The parts from which the gradients of one piece of queries are made, over all keys.
   struct RowGradients {
     Tensor weights, scores;
   };

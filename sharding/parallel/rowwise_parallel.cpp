@@ -12,7 +12,7 @@ namespace simmesh {
 
 namespace {
 
-// Where pieces are unequal a rank can't know it from its own, but the layer knows all of them.
+// A rank can't see from its own piece that pieces are unequal, but the layer knows all sizes.
 void check_piece(const Tensor& piece, const DTensor& weight) {
   std::int64_t inputs = weight.shape()[1], ranks = weight.mesh().size(), dim = piece.dim() - 1;
   if (dim < 0 || piece.size(dim) * ranks == inputs) return;

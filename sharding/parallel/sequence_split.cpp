@@ -61,7 +61,7 @@ SequenceSplit split_of_lengths(const std::vector<std::int64_t>& lengths, Sequenc
 SequenceSplit agreed_split(std::int64_t local_length, SequenceOrder order,
                            const ProcessGroup& group) {
   std::vector<std::int64_t> lengths;
-  // The shape alone says it, also where no elements are computed.
+  // The shape alone has the length, also where no elements are computed.
   for (const Tensor& shape : all_gather_list(empty({local_length, 0}, DType::float32), group))
     lengths.push_back(shape.size(0));
   return split_of_lengths(lengths, order);

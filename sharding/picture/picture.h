@@ -9,8 +9,8 @@ namespace simmesh {
 
 // text_picture draws a sharding in plain text, the same bytes every time. Tensors of one or two
 // dims become a table of index ranges in which each cell names the ranks that hold it; other
-// tensors a list with the ranges of each piece. Above stands what each mesh dim does, below which
-// ranks hold nothing.
+// tensors a list with the ranges of each piece. The lines above say what each mesh dim does; those
+// below name the ranks that hold nothing.
 //
 //   tensor [4, 8] on mesh [2, 2]
 //   mesh dim 0 (2 ranks): S(1), splits tensor dim 1

@@ -19,8 +19,8 @@ struct Stretch {
   std::int64_t length;
 };
 
-// stretches lays out segments in proportion to their lengths, none shorter than `least`. A dim that
-// isn't there is one stretch.
+// stretches lays out segments in proportion to their lengths, none shorter than `least`. A missing
+// dim is one stretch.
 std::vector<Stretch> stretches(const std::vector<IndexRun>* segments, std::int64_t total,
                                std::int64_t least) {
   if (!segments) return {{0, 2 * least}};
@@ -29,7 +29,7 @@ std::vector<Stretch> stretches(const std::vector<IndexRun>* segments, std::int64
   std::vector<Stretch> result;
   std::int64_t begin = 0;
   for (const IndexRun& segment : *segments) {
-    // Indices can be so many that a product with pixels overflows.
+    // There can be so many indices that a product with pixels overflows.
     const double share = static_cast<double>(segment.length) / static_cast<double>(size);
     const auto length =
         std::max(least, static_cast<std::int64_t>(share * static_cast<double>(total)));
@@ -41,7 +41,7 @@ std::vector<Stretch> stretches(const std::vector<IndexRun>* segments, std::int64
 
 class Drawing {
  public:
-  // add draws a sharding below what is there.
+  // add draws a sharding below the previous one.
   void add(DimSpan mesh_shape, const Sharding& sharding, PictureGrid grid) {
     take(std::move(grid), sharding.placements);
     panels();

@@ -8,8 +8,8 @@
 namespace simmesh {
 
 // plan_text_picture draws a plan in plain text, the same bytes every time: the sharding that it
-// starts from, then each step and what the ranks hold after it, as text_picture draws shardings.
-// Raises as picture_grid does.
+// starts from, then each step and the sharding after it, as text_picture draws shardings. Raises as
+// picture_grid does.
 std::string plan_text_picture(DimSpan global_shape, DimSpan mesh_shape, const Plan& plan);
 
 // plan_svg_picture draws the same as one self-contained SVG element.

@@ -9,8 +9,8 @@
 
 namespace simmesh {
 
-// DTensorSpec says how a logical tensor lies on a mesh: shape, dtype, one placement a mesh dim, and
-// the order in which shards of one tensor dim were applied.
+// DTensorSpec describes a distributed tensor: shape, dtype, mesh, one placement a mesh dim, and the
+// order in which shards of one tensor dim were applied.
 struct DTensorSpec {
   std::shared_ptr<MeshGroups> groups;
   Sharding sharding;

@@ -15,8 +15,7 @@ struct LocalRun {
   std::int64_t length;
 };
 
-// Where the beginning of a run of global indices lies locally, and how far it can be copied in one
-// go.
+// Finds where a run of global indices begins locally, and how much of it can be copied at once.
 LocalRun locate(const IndexRuns& held, const IndexRun& wanted) {
   std::int64_t local = 0;
   for (const IndexRun& run : held) {
@@ -24,7 +23,7 @@ LocalRun locate(const IndexRuns& held, const IndexRun& wanted) {
       return {local + wanted.start - run.start, std::min(wanted.end(), run.end()) - wanted.start};
     local += run.length;
   }
-  SIMMESH_CHECK(false, "index {} isn't there", wanted.start);
+  SIMMESH_CHECK(false, "index {} isn't held", wanted.start);
 }
 
 }  // namespace

@@ -5,16 +5,15 @@
 
 namespace simmesh {
 
-// IndexCut names which indices of a dim a tensor holds, and which of them, in which order, are
-// wanted.
+// IndexCut names the indices of a dim that a tensor holds, and those that are wanted, in order.
 struct IndexCut {
   std::int64_t dim = 0;
   const IndexRuns& held;
   const IndexRuns& wanted;
 };
 
-// embed_indices returns a contiguous tensor of the wanted indices of one dim, all of them zero, to
-// which what is held is added: a NaN stays, and -0 becomes +0. All that is held must be wanted.
+// embed_indices returns a contiguous tensor of the wanted indices of one dim: zeros, to which the
+// held elements are added, so that a NaN stays and -0 becomes +0. All held indices must be wanted.
 Tensor embed_indices(const Tensor& tensor, const IndexCut& cut);
 
 // cut_indices returns a contiguous tensor of the wanted indices of one dim. All of them must be

@@ -38,8 +38,8 @@ bool plain(std::int64_t tensor_dim, PlacementSpan placements) {
   });
 }
 
-// plain_run is the piece where only Shard splits the dim: one run, found in constant time a mesh
-// dim.
+// plain_run returns the piece where only Shard splits the dim: one run, found in constant time a
+// mesh dim.
 IndexRun plain_run(std::int64_t size, std::int64_t tensor_dim, DimSpan mesh_shape,
                    DimSpan coordinate, PlacementSpan placements, const ShardOrder& order) {
   IndexRun run{0, size};

@@ -7,8 +7,8 @@
 
 namespace simmesh {
 
-// LocalShape is what one rank holds of a tensor. The offset is the first global index of each dim;
-// in a dim of which the rank holds nothing it is the dim's global size.
+// LocalShape is the part of a tensor that one rank holds. The offset is the first global index of
+// each dim; in a dim of which the rank holds nothing it is the dim's global size.
 struct LocalShape {
   Shape shape;
   Dims offset;
@@ -21,7 +21,7 @@ struct LocalShape {
 // the one before left. Plain shards of tensors of up to six dims need no memory from the heap.
 //
 // `placements` and `coordinate` have one entry per mesh dim. Raises a ValueError where they don't,
-// or where a coordinate lies outside the mesh, an IndexError where a shard's dim is outside the
+// or where a coordinate is outside the mesh, an IndexError where a shard's dim is outside the
 // tensor, and an AssertionError where a tensor without dims is split. Shard dims count from the
 // front.
 LocalShape compute_local_shape_and_global_offset(DimSpan global_shape, DimSpan mesh_shape,
@@ -34,8 +34,8 @@ IndexRuns local_index_runs(DimSpan global_shape, std::int64_t tensor_dim, DimSpa
                            DimSpan coordinate, PlacementSpan placements,
                            const ShardOrder& order = {});
 
-// same_pieces says whether two shardings give every rank the same indices in the same local order.
-// Of a tensor without elements only the local shapes are compared. Its time grows with the number
+// same_pieces is true if two shardings give every rank the same indices in the same local order.
+// For a tensor without elements only the local shapes are compared. Its time grows with the number
 // of ranks along the mesh dims that split a tensor dim, where the two shardings split it in
 // different ways.
 bool same_pieces(DimSpan global_shape, DimSpan mesh_shape, const Sharding& left,

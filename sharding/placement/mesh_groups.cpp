@@ -31,7 +31,7 @@ const ProcessGroup& MeshGroups::whole() {
   return *whole_;
 }
 
-// Meshes have few dims: all sets of two or more are tried.
+// Meshes have few dims, so all sets of two or more are tried.
 std::vector<Dims> MeshGroups::flattened() const {
   std::vector<Dims> result;
   if (mesh_.names().empty() || mesh_.ndim() < 2 || mesh_.ndim() > 8) return result;

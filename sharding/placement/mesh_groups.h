@@ -9,7 +9,7 @@
 
 namespace simmesh {
 
-// MeshGroups is a mesh with the process groups of one rank along its dims, found once and then
+// MeshGroups is a mesh with the process groups of one rank along its dims, each found once and then
 // kept.
 class MeshGroups {
  public:

@@ -11,7 +11,7 @@ namespace simmesh {
 
 namespace {
 
-// How often a value is squared for the p-th power; 0 where nothing is to be done.
+// Returns how often a value is squared for the p-th power; 0 where nothing is to be done.
 std::optional<int> squarings_of(double p) {
   if (p == 0 || std::isinf(p) || p == 1) return 0;
   if (p == 2) return 1;

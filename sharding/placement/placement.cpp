@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// inside returns what stands between prefix and suffix.
+// inside returns the text between prefix and suffix.
 std::optional<std::string_view> inside(std::string_view text, std::string_view prefix,
                                        std::string_view suffix) {
   if (text.size() < prefix.size() + suffix.size() || !text.starts_with(prefix) ||
@@ -63,7 +63,7 @@ std::optional<std::vector<std::int64_t>> numbers_of(std::string_view text) {
   return numbers;
 }
 
-// The arguments of a MaskPartial: "sum,[8,4],0".
+// Parses the arguments of a MaskPartial: "sum,[8,4],0".
 std::optional<Placement> try_parse_lookup(std::string_view text) {
   const std::size_t open = text.find('['), close = text.rfind(']');
   if (open == text.npos || close == text.npos || close < open) return std::nullopt;
@@ -75,7 +75,8 @@ std::optional<Placement> try_parse_lookup(std::string_view text) {
   return MaskPartial(reduce_op_from_string(trimmed(*op)), *shape, *dim);
 }
 
-// try_parse returns nothing where the text has none of the forms; arguments out of range throw.
+// try_parse returns nothing where the text has none of the forms; it raises for arguments out of
+// range.
 std::optional<Placement> try_parse(std::string_view text) {
   if (text == "R") return Replicate();
   if (text == "MaskP") return MaskPartial();

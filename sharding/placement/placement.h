@@ -15,9 +15,9 @@
 
 namespace simmesh {
 
-// Placement says what the ranks along one mesh dim hold of a logical tensor. A sharding is a list
-// with one placement a mesh dim, outermost first; each entry splits (or copies) the piece that the
-// entries before it left.
+// Placement is the part of a logical tensor that each rank along one mesh dim holds. A sharding is
+// a list with one placement a mesh dim, outermost first; each entry splits (or copies) the piece
+// that the entries before it left.
 //
 //   Placements list = {Shard(0), Replicate()};
 //   to_string(list);                      // "S(0),R"
@@ -27,13 +27,14 @@ namespace simmesh {
 // A value of 32 bytes; only RaggedShard and MaskPartial refer to shared (immutable) memory.
 class Placement {
  public:
+  // Kind names what a rank holds along the mesh dim.
   enum class Kind : std::uint8_t {
     replicate,      // R: every rank holds all of it
     shard,          // S(d): a contiguous chunk of tensor dim d
     strided_shard,  // _S(d,sf): d is cut into sf chunks, the rank holds its chunk of each
     partial,        // P(op): every rank holds an operand of the reduction
-    mask_partial,   // MaskP(op,[..],d): a partial lookup in a table that is cut along its dim d, in
-                    // which a rank's rows count only where its mask says so
+    mask_partial,   // MaskP(op,[..],d): a partial look-up in a table that is cut along its dim d; a
+                    // rank's rows count only where its mask says so
     norm_partial,   // NormP(p): a partial p-norm
     ragged_shard,   // Ragged([..]): dim 0 is cut into units, each rank holds its own number of them
   };
@@ -50,23 +51,23 @@ class Placement {
   // splits is true for every kind of shard; splits(d) where it splits tensor dim d.
   bool splits() const { return is_shard() || is_strided_shard() || is_ragged_shard(); }
   bool splits(std::int64_t tensor_dim) const { return splits() && dim_ == tensor_dim; }
-  // is_partial is true for Partial, MaskPartial and NormPartial, as PyTorch's is_partial.
+  // is_partial is true for Partial, MaskPartial and NormPartial, as in PyTorch.
   bool is_partial() const { return !is_replicate() && !splits(); }
   // is_plain_partial is true for Partial only.
   bool is_plain_partial() const { return kind_ == Kind::partial; }
 
   // dim is the tensor dim that a shard splits; may be negative until it is normalised.
   std::int64_t dim() const { return dim_; }
-  // split_factor is that of a strided shard, and 1 for Shard.
+  // split_factor is the one of a strided shard, and 1 for Shard.
   std::int64_t split_factor() const { return is_strided_shard() ? number_ : 1; }
-  // reduce_op is the op that finishes a partial placement: sum, min or max for NormPartial.
+  // reduce_op is the op that reduces a partial placement: sum, min or max for NormPartial.
   ReduceOp reduce_op() const { return op_; }
   // norm is the exponent p of a NormPartial.
   double norm() const;
   // units is the number of units each rank holds, for a RaggedShard; empty otherwise.
   DimSpan units() const;
-  // table_shape is the shape of the table that a MaskPartial is a lookup in, and table_dim the dim
-  // along which that is cut; empty and 0 where they aren't known.
+  // table_shape is the shape of the table in which a MaskPartial looks up, and table_dim the dim
+  // along which the table is cut; empty and 0 where they aren't known.
   DimSpan table_shape() const;
   std::int64_t table_dim() const;
   // with_dim returns the same kind of shard on another tensor dim.
@@ -91,16 +92,16 @@ class Placement {
   std::shared_ptr<const std::vector<std::int64_t>> units_;  // or the sizes of the table
 };
 
-// The factories carry PyTorch's names. Shard takes a tensor dim in [-32, 31]; others say what they
-// refuse.
+// The factories have PyTorch's names. Shard takes a tensor dim in [-32, 31]; the others say what
+// they refuse.
 inline Placement Replicate() { return {}; }
 Placement Shard(std::int64_t tensor_dim);
 // StridedShard raises a ValueError where split_factor is below 1.
 Placement StridedShard(std::int64_t tensor_dim, std::int64_t split_factor);
 // Partial raises a ValueError for premul_sum, which has no partial form.
 Placement Partial(ReduceOp op = ReduceOp::sum);
-// MaskPartial is a lookup in a table of that shape, cut along a dim; without them in any. Raises a
-// ValueError for a reduction other than a sum and for a dim that the table doesn't have.
+// MaskPartial is a look-up in a table of that shape, cut along a dim; without them in any table.
+// Raises a ValueError for a reduction other than a sum and for a dim that the table doesn't have.
 Placement MaskPartial(ReduceOp op = ReduceOp::sum, DimSpan table_shape = {},
                       std::int64_t table_dim = 0);
 // NormPartial raises a ValueError where p is not a number.
@@ -134,10 +135,10 @@ Placements parse_placements(std::string_view text);
 // is to be split.
 Placements normalized(PlacementSpan placements, std::int64_t tensor_dims);
 
-// has_partial says whether any placement of a list is partial.
+// has_partial is true if any placement of a list is partial.
 bool has_partial(PlacementSpan placements);
 
-// embeds_shard says whether a step between two placements embeds a plain shard in zeros: S(d) to
+// embeds_shard is true if a step between two placements embeds a plain shard in zeros: S(d) to
 // P(sum). Release 2.15 can do so.
 bool embeds_shard(const Placement& from, const Placement& to);
 

@@ -9,14 +9,15 @@
 
 namespace simmesh {
 
-// ShardOrder says, for each tensor dim that several mesh dims split, in which order they do. By
-// default they are applied in ascending order, and only deviations are kept: two orders are equal
-// where they say the same.
+// ShardOrder is the order in which mesh dims split a tensor dim, for each tensor dim that several
+// of them split. By default the order is ascending, and only deviations are kept, so that equal
+// orders compare equal.
 //
 //   // Mesh dim 1 cuts tensor dim 0 first, mesh dim 0 then cuts the pieces.
 //   ShardOrder order = ShardOrder::of({{.tensor_dim = 0, .mesh_dims = {1, 0}}}, placements);
 class ShardOrder {
  public:
+  // Entry is a tensor dim and the mesh dims that cut it.
   struct Entry {
     std::int64_t tensor_dim;
     Dims mesh_dims;  // in order of application
@@ -28,8 +29,8 @@ class ShardOrder {
 
   // of returns the canonical form of the entries. A tensor dim without an entry is in ascending
   // order. Raises a ValueError where an entry does not list each mesh dim that splits its tensor
-  // dim exactly once, and where a strided shard is to be applied out of order (it says its order
-  // itself).
+  // dim exactly once, and where a strided shard would be applied out of order (its split factor
+  // already encodes an order).
   static ShardOrder of(std::vector<Entry> entries, PlacementSpan placements);
 
   bool is_ascending() const { return entries_.empty(); }
@@ -37,7 +38,7 @@ class ShardOrder {
   // entries lists the tensor dims whose order is not ascending, by tensor dim.
   gsl::span<const Entry> entries() const { return entries_; }
 
-  // entry returns the mesh dims of a tensor dim in order of application; nothing where they are
+  // entry returns the mesh dims of a tensor dim in order of application; empty where they are
   // ascending.
   const Dims* entry(std::int64_t tensor_dim) const;
 
@@ -51,7 +52,7 @@ class ShardOrder {
   std::vector<Entry> entries_;
 };
 
-// Sharding is how a tensor is spread over a mesh: one placement a mesh dim, and the order of the
+// Sharding is how a tensor is sharded over a mesh: one placement a mesh dim, and the order of the
 // shards.
 struct Sharding {
   Placements placements;
@@ -67,7 +68,7 @@ std::string to_string(const Sharding& sharding);
 // decode_strided writes strided shards as plain ones with a shard order: walking the mesh dims from
 // the last to the first, a mesh dim is inserted into its tensor dim's order at the first place
 // where the sizes of the mesh dims before it multiply to its split factor (1 for a plain shard).
-// Nothing is returned where some mesh dim has no such place. The pieces are those of the strided
+// The result is empty where some mesh dim has no such place. The pieces are those of the strided
 // shards if the dim divides evenly; otherwise compare them (see same_pieces).
 std::optional<Sharding> decode_strided(const Sharding& sharding, DimSpan mesh_shape);
 

@@ -28,7 +28,7 @@ std::int64_t index_count(const IndexRuns& runs);
 // append_run adds a run at the end; it may be empty or continue the last one.
 void append_run(IndexRuns& runs, IndexRun run);
 
-// Share names one rank's part of a split: part `index` out of `members`.
+// Share is one rank's part of a split: part `index` out of `members`.
 struct Share {
   std::int64_t members = 1;
   std::int64_t index = 0;
@@ -38,8 +38,8 @@ struct Share {
 // min(c*(i+1), size)). The last parts may be empty. Constant time.
 IndexRun chunk(std::int64_t size, Share share);
 
-// take_share returns the part of the piece `runs` that a split gives to a rank. The indices stay
-// those of the whole tensor dim.
+// take_share returns the part of the piece `runs` that a split gives to a rank, as indices of the
+// whole tensor dim.
 //   Shard           the rank's chunk of the piece, in local order
 //   StridedShard    the piece is cut into split_factor chunks; the rank's chunk of each, one after
 //                   the other

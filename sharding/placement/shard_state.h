@@ -24,7 +24,7 @@ struct ShardState {
 };
 
 // PlacementCodes translates between shardings and states. It knows R, a plain shard of each tensor
-// dim, and of two shardings the partial placements, by name, and behind them the strided shards.
+// dim, the partial placements of two shardings, by name, and after them their strided shards.
 class PlacementCodes {
  public:
   PlacementCodes(const Sharding& from, const Sharding& to, std::int64_t tensor_dims);
@@ -35,11 +35,12 @@ class PlacementCodes {
 
   bool is_shard(std::size_t code) const { return code > 0 && code <= tensor_dims_; }
   bool is_partial(std::size_t code) const { return code > tensor_dims_ && code < strided_; }
-  // first_strided is the code from which on there are strided shards.
+  // first_strided is the code of the first strided shard.
   std::size_t first_strided() const { return strided_; }
   bool is_strided(std::size_t code) const { return code >= strided_; }
 
-  // shard_of returns the code of the plain shard of the same tensor dim; 0 for what splits none.
+  // shard_of returns the code of the plain shard of the same tensor dim; 0 for a code that splits
+  // none.
   std::size_t shard_of(std::size_t code) const {
     if (is_strided(code)) return static_cast<std::size_t>(placements_[code].dim()) + 1;
     return is_shard(code) ? code : 0;
@@ -57,8 +58,8 @@ class PlacementCodes {
   std::size_t strided_;
 };
 
-// ShardStateTable numbers states from 0 in the order in which they are first seen. Nobody walks
-// over it, so its hash decides nothing.
+// ShardStateTable numbers states from 0 in the order in which they are first seen. Nothing iterates
+// over it, so its hash affects no result.
 class ShardStateTable {
  public:
   explicit ShardStateTable(std::size_t mesh_dims);

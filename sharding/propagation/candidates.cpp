@@ -20,8 +20,8 @@ bool same_dims(const Dims& order, Dims dims) {
   return sorted == dims;
 }
 
-// The order in which some mesh dims split a tensor dim of an input; null where it is ascending in
-// all of them.
+// Returns the order in which some mesh dims split a tensor dim of an input; null where it is
+// ascending in all inputs.
 const Dims* order_seen(const PropagationRequest& request, const Dims& mesh_dims) {
   for (const auto& given : request.given)
     if (given)
@@ -30,7 +30,7 @@ const Dims* order_seen(const PropagationRequest& request, const Dims& mesh_dims)
   return nullptr;
 }
 
-// PyTorch plans no op through a shard that becomes partial. A strided one becomes R first.
+// PyTorch runs no op through a shard that becomes partial. A strided one becomes R first.
 bool makes_shards_partial(const Placements& from, const Placements& to) {
   for (std::size_t mesh_dim = 0; mesh_dim < from.size(); ++mesh_dim)
     if (from[mesh_dim].splits() && !from[mesh_dim].is_strided_shard() && to[mesh_dim].is_partial())
@@ -83,7 +83,7 @@ double CandidateCosts::cost_us(std::size_t input, const Placements& target) {
                         .topology = request_.topology})
                  .cost_us;
     } catch (const Error&) {
-      cost = unreachable_us;  // there is no way there
+      cost = unreachable_us;  // no plan leads there
     }
   }
   known_[input].push_back({target, cost});

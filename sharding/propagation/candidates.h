@@ -4,16 +4,15 @@
 
 namespace simmesh {
 
-// CandidateCosts are the prices of bringing the inputs of a call to other placements, each found
-// once.
+// CandidateCosts are the costs of redistributing the inputs of a call, each found once.
 class CandidateCosts {
  public:
   explicit CandidateCosts(const PropagationRequest& request);
 
-  // cost_us returns the price for one input; infinite where it can't be brought there.
+  // cost_us returns the cost of redistributing one input; infinite where that is impossible.
   double cost_us(std::size_t input, const Placements& target);
 
-  // floor_us is what an input costs at least whose placement of a mesh dim is another.
+  // floor_us is the least cost of an input whose placement on a mesh dim changes.
   double floor_us(std::size_t input, std::size_t mesh_dim, const Placement& target) const;
 
  private:
@@ -26,9 +25,9 @@ class CandidateCosts {
   std::vector<std::vector<Known>> known_;  // of each input
 };
 
-// sharding_of returns placements with the order of shards that the inputs of a call have: where
-// some mesh dims split one dim of an input in an order of its own, they split every tensor of the
-// call in that order.
+// sharding_of returns placements with the shard order of the call's inputs: where some mesh dims
+// split one dim of an input in an order other than ascending, they split every tensor of the call
+// in that order.
 Sharding sharding_of(const Placements& placements, const PropagationRequest& request);
 
 }  // namespace simmesh

@@ -28,7 +28,7 @@ bool is_mixed(const Placements& placements) {
   return false;
 }
 
-// Judge says which candidates fit a call, and what they cost.
+// Judge decides which candidates fit a call, and computes their costs.
 class Judge {
  public:
   Judge(const PropagationRequest& request, const MeshRequest& mesh_request,
@@ -46,7 +46,7 @@ class Judge {
       if (!can_be_parts(i) &&
           makes_parts_of_a_sum(request_.given[i]->placements, placements, request_.mesh_shape))
         return false;
-      // A rule over all mesh dims has looked at the sizes itself.
+      // A rule over all mesh dims has checked the sizes itself.
       if (strategy_.over_mesh) continue;
       bool may_stay = strategy_.accepts_short_dims && placements == request_.given[i]->placements;
       if (!may_stay && !is_shardable(request_.inputs[i].shape, placements, request_.mesh_shape))
@@ -78,7 +78,7 @@ class Judge {
   }
 
  private:
-  // A sum that is partial already would have been rounded before it is added.
+  // A sum that was partial before the call would have been rounded before it is added.
   bool keeps_addends(const MeshCandidate& candidate) const {
     if (!request_.keeps_bits || strategy_.addends == 0) return true;
     for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
@@ -141,7 +141,7 @@ class RowSearch {
       for (const StrategyRow& row : rows) branches.push_back({&row, judge.floor_us(row, dim)});
       branches_.push_back(std::move(branches));
     }
-    // What the mesh dims to come cost at least.
+    // The least cost of the mesh dims that follow.
     floor_behind_.assign(chosen_.size() + 1, 0.0);
     for (std::size_t dim = chosen_.size(); dim-- > 0;) {
       double least = infinite;
@@ -153,8 +153,8 @@ class RowSearch {
   // last_unmoved returns the last candidate that moves nothing.
   std::optional<MeshCandidate> last_unmoved() { return unmoved_from(0); }
 
-  // first_cheapest returns the first of those that cost least. The price is found with the branches
-  // in order of what they cost at least, so that few are looked at.
+  // first_cheapest returns the first of the cheapest candidates. Its cost is found with the
+  // branches in order of their least costs, so that few are visited.
   std::optional<MeshCandidate> first_cheapest(double& cost_us) {
     best_ = infinite;
     has_any_ = false;
@@ -243,7 +243,7 @@ std::optional<MeshCandidate> choose_rows(const PropagationRequest& request,
   Judge judge(request, mesh_request, strategy);
   RowSearch search(request, rows, judge);
   double cost_us = 0.0;
-  if (request.attributes.get_or(of_list, false)) return search.first_cheapest(cost_us);
+  if (request.attributes.get_or(attribute::of_list, false)) return search.first_cheapest(cost_us);
   bool has_negative = std::any_of(rows.begin(), rows.end(),
                                   [](const StrategyRow& row) { return row.cost_us < 0.0; });
   if (!has_negative)

@@ -82,7 +82,7 @@ Inputs distributed_inputs(const OpCall& call, const DTensor& first) {
   return inputs;
 }
 
-// What an observer is told; given are the inputs before they are brought where the op runs.
+// Describes a call to an observer; `given` are the inputs before they were redistributed.
 DispatchedOp seen_call(const OpCall& call, const Inputs& given, const PropagatedCall& known) {
   DispatchedOp seen{.op = call.op, .inputs = call.inputs, .given = {}, .used = {}, .outputs = {}};
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -98,7 +98,8 @@ DispatchedOp seen_call(const OpCall& call, const Inputs& given, const Propagated
   return seen;
 }
 
-// An input that is to be cut into parts of a sum, in the dtype of the result where it is integer.
+// Converts an input that is to be cut into parts of a sum to the result's dtype, where it is
+// integer.
 DTensor with_parts(const DTensor& input, const Sharding& target, const TensorTypes& results) {
   bool is_whole =
       is_floating_point(input.dtype()) || results.empty() ||
@@ -133,7 +134,7 @@ Pieces pieces_of(const Inputs& inputs) {
   return pieces;
 }
 
-// Runs the op as its strategy says, where that is otherwise than on the pieces as they are.
+// Runs the op by its strategy, where that isn't a plain call on the pieces.
 std::vector<Tensor> run_by_strategy(const OpCall& call, const Inputs& inputs, const Pieces& pieces,
                                     PropagatedCall& known, Tensor& mask) {
   const ShardingStrategy& strategy = *known.propagation->strategy;

@@ -21,9 +21,9 @@ bool is_rounded_in_parts(const std::optional<Placement>& entry) {
   return entry->is_plain_partial() && entry->reduce_op() == ReduceOp::product;
 }
 
-// A partial sum that is computed with before it is rounded isn't what one device computes with, and
-// the ranks' parts of a sum of integers round where their results are floating. What moves elements
-// takes along what is behind a floating sum.
+// True if a row would change bits. One device computes with a rounded sum, so an op on the parts of
+// a partial sum loses its rounding; and the ranks' parts of a sum of integers are rounded where the
+// results are floating. An op that only moves elements takes the unrounded sums along.
 bool loses_bits(const StrategyRow& row, const PropagationRequest& request,
                 const TensorTypes& outputs, const ShardingStrategy& strategy) {
   bool moves = request.op->moves || request.op->view;

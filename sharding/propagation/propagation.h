@@ -8,21 +8,21 @@
 
 namespace simmesh {
 
-// Propagation says where an op runs: the shardings that its inputs are brought to, those of its
-// outputs, and what the redistributions cost.
+// Propagation is the result of propagate: the shardings to which the inputs are redistributed,
+// those of the outputs, and the cost of the redistributions.
 struct Propagation {
   const ShardingStrategy* strategy = nullptr;
   std::vector<std::optional<Sharding>> inputs;
   std::vector<std::optional<Sharding>> outputs;
   TensorTypes output_types;
-  bool moves_inputs = false;  // whether any input lies elsewhere
+  bool moves_inputs = false;  // whether any input has another sharding
   double cost_us = 0.0;
 };
 
-// propagate chooses, of all candidates that an op's strategy gives, the one whose inputs cost least
-// to reach, as PyTorch does: first of all one that costs less than nothing, then one that moves
-// nothing (the last of those), then the first of the cheapest, in the order of the rows, the last
-// mesh dim fastest. A pure function of the request: all ranks choose the same.
+// propagate chooses, among all candidates that an op's strategy gives, the one to which
+// redistributing the inputs costs least, as PyTorch does: first one with a negative cost, then one
+// that moves nothing (the last of those), then the first of the cheapest, in the order of the rows,
+// the last mesh dim fastest. It is a pure function of the request: all ranks choose the same.
 //
 // Raises what the op's shape rule raises, a NotImplementedError where the op has no strategy, and a
 // RuntimeError where no candidate fits: in place where the tensor would have to move.

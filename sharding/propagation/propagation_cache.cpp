@@ -21,13 +21,13 @@ struct Known {
   std::shared_ptr<const Propagation> propagation;
 };
 
-// What all ranks of a World share.
+// The cache that all ranks of a World share.
 struct WorldPropagations {
   BoundedCache<Known> cache{world_calls_max};
 };
 
-// What a rank has, so that a call that it has made before touches nothing shared. A call has its
-// place in one of the sets, the newest of which replaces the oldest.
+// A rank's own cache, so that a repeated call touches nothing shared. A call has its place in one
+// of the sets; the newest call of a set replaces the oldest.
 struct RankPropagations {
   struct Set {
     std::array<std::unique_ptr<PropagatedCall>, set_size> calls;
@@ -67,13 +67,13 @@ bool lie_alike(const std::optional<DTensor>& known, const DTensor* given) {
   return known ? given && known->lies_like(*given) : !given;
 }
 
-// Names are literals, and equal ones mostly are one text.
-bool is_same(const Attributes::Entry& a, const Attributes::Entry& b) {
-  bool same_text = a.first.data() == b.first.data() && a.first.size() == b.first.size();
-  if (!same_text && a.first != b.first) return false;
-  const auto* integer = std::get_if<std::int64_t>(&a.second);
-  const auto* other = std::get_if<std::int64_t>(&b.second);
-  return integer && other ? *integer == *other : a.second == b.second;
+// Names are literals, and equal ones are usually one text.
+bool is_same(const NamedAttribute& a, const NamedAttribute& b) {
+  bool same_text = a.name.data() == b.name.data() && a.name.size() == b.name.size();
+  if (!same_text && a.name != b.name) return false;
+  const auto* integer = std::get_if<std::int64_t>(&a.value);
+  const auto* other = std::get_if<std::int64_t>(&b.value);
+  return integer && other ? *integer == *other : a.value == b.value;
 }
 
 bool answers(const PropagatedCall& known, const OpCall& call, DistributedInputs inputs,

@@ -9,15 +9,16 @@
 
 namespace simmesh {
 
-// BoundedCache keeps the newest answers to requests, each with its request. An answer is a function
-// of its request alone, so a hit changes nothing but time. Entry has the request as its member
-// `request`; requests are compared by ==.
+// BoundedCache keeps the newest answers, each with its request. An answer is a function of its
+// request alone, so a hit changes nothing but time. Entry has the request as its member `request`;
+// requests are compared by ==.
 template <class Entry>
 class BoundedCache {
  public:
   explicit BoundedCache(std::size_t size_max) : size_max_(size_max) {}
 
-  // find returns the entry of a request of that hash, null where there is none, and counts either.
+  // find returns the entry of a request with that hash, null where there is none, and counts hits
+  // and misses.
   template <class Request>
   std::shared_ptr<const Entry> find(const Request& request, std::size_t hash) {
     auto [begin, end] = by_hash_.equal_range(hash);
@@ -32,7 +33,7 @@ class BoundedCache {
     return nullptr;
   }
 
-  // keep adds an entry that find did not find; the oldest goes where there are too many.
+  // keep adds an entry that find did not find; it drops the oldest where there are too many.
   void keep(std::shared_ptr<const Entry> entry, std::size_t hash) {
     entries_.push_front({hash, std::move(entry)});
     by_hash_.emplace(hash, entries_.begin());

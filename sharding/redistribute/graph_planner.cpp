@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t states_max = 4'000'000;
 
-// SearchCost is what the search pays for a step. Embedding a shard costs nothing here, for nothing
-// is communicated.
+// SearchCost is the cost of a step in the search. Embedding a shard costs nothing here, because
+// nothing is communicated.
 struct SearchCost {
   const RedistributeCost& cost;
   bool embeds_shards;
@@ -27,7 +27,7 @@ struct SearchCost {
   }
 };
 
-// known_cost is the cost of some path from `from` to `to`, summed up as the search does.
+// known_cost is the cost of some path from `from` to `to`, added up as the search does.
 double known_cost(const Sharding& from, const Sharding& to, std::int64_t tensor_dims,
                   DimSpan mesh_shape, const SearchCost& cost) {
   const auto total_us = [&](const std::vector<PlanStep>& steps) {
@@ -41,8 +41,8 @@ double known_cost(const Sharding& from, const Sharding& to, std::int64_t tensor_
     return us;
   };
   double us = total_us(unwind_steps(from, to, tensor_dims));
-  // Without a shard larger than 1 the greedy planner takes shards off in ascending order, which is
-  // no path here. Of strided shards it knows nothing.
+  // Without a shard larger than 1 the greedy planner removes shards in ascending order, which is no
+  // path here. It doesn't know strided shards.
   const auto is_strided = [](const Placement& each) { return each.is_strided_shard(); };
   const auto has_strided = [&](const Sharding& sharding) {
     return std::any_of(sharding.placements.begin(), sharding.placements.end(), is_strided);
@@ -104,7 +104,8 @@ class Search {
     std::uint32_t state;
   };
 
-  // with_slack adds far more than sums of the same costs in another order can differ by.
+  // with_slack adds far more than the rounding difference between sums of the same costs in another
+  // order.
   static double with_slack(double us) { return us + us * 1e-9; }
 
   static bool later(const Entry& left, const Entry& right) {
@@ -126,8 +127,8 @@ class Search {
   bool has_strided() const { return codes_.first_strided() < codes_.size(); }
   bool split(std::size_t code) const { return codes_.shard_of(code) > 0; }
 
-  // out_of_order says whether a code on mesh_dim, applied last, would stand out of order beside a
-  // strided shard, which says its order itself. A way through there leads nowhere else.
+  // out_of_order is true if a code on mesh_dim, applied last, would be out of order beside a
+  // strided shard, which implies an order. No path through such a state reaches the goal.
   bool out_of_order(const ShardState& state, std::size_t mesh_dim, std::size_t code) const {
     bool strided = codes_.is_strided(code), later = false;
     for (std::size_t other = 0; other < mesh_shape_.size(); ++other) {
@@ -139,9 +140,9 @@ class Search {
     return strided && later;
   }
 
-  // reach offers a neighbour. It is left out where it can't change the result: where its state has
-  // been pushed at this cost or less (that entry wins), and where no path through it can be as
-  // cheap as one that is known.
+  // reach offers a neighbour. It skips one that can't change the result: where its state has been
+  // pushed at this cost or less (that entry wins), and where no path through it can be as cheap as
+  // a known one.
   void reach(std::uint32_t from, ShardState next, std::size_t mesh_dim, std::uint8_t code) {
     if (has_strided() && split(code) && out_of_order(next, mesh_dim, code)) return;
     const Placement& before = codes_.placement(next.at[mesh_dim].code);
@@ -158,10 +159,10 @@ class Search {
     push(state);
   }
 
-  // remaining_us bounds from below what a path from the state to the goal costs: each partial mesh
-  // dim that isn't in the goal is reduced, and in each tensor dim all shards leave that come after
-  // those at which the two orders agree. A shard that can be embedded leaves for nothing, and so
-  // may a strided one.
+  // remaining_us is a lower bound of the cost of a path from the state to the goal: each partial
+  // mesh dim that isn't in the goal is reduced, and in each tensor dim all shards leave that come
+  // after those at which the two orders agree. A shard that can be embedded leaves at no cost, and
+  // so may a strided one.
   double remaining_us(const ShardState& state) const {
     std::uint8_t agreed[dims_max + 1];
     std::fill_n(agreed, tensor_dims_ + 1, std::numeric_limits<std::uint8_t>::max());
@@ -183,7 +184,7 @@ class Search {
     return us;
   }
 
-  // survey finds what expand asks of a state: the number of shards, and for each tensor dim how
+  // survey finds what expand needs of a state: the number of shards, and for each tensor dim how
   // many mesh dims shard it and which of them comes last.
   void survey(const ShardState& state) {
     std::fill(std::begin(count_), std::end(count_), std::uint8_t{0});
@@ -219,19 +220,19 @@ class Search {
   std::uint32_t goal_ = 0;
 
   ShardState goal_state_{};
-  double bound_us_ = 0;                                  // no path that costs more is of interest
+  double bound_us_ = 0;                                  // no path that costs more can win
   boost::container::small_vector<double, 4> floor_us_;   // of any collective, by mesh dim
   boost::container::small_vector<bool, 4> takes_shard_;  // by mesh dim: a shard can become its goal
 
-  // What survey found in the state that is being expanded: counts and mesh dims are those of the
+  // Results of survey for the state that is being expanded: counts and mesh dims are those of the
   // tensor dim of a plain shard's code.
   std::int64_t shards_ = 1;
   std::uint8_t count_[dims_max + 1];
   std::size_t last_[dims_max + 1];  // where the count isn't zero
 };
 
-// mixes says whether a partial placement on mesh_dim would stand next to one of another op, sum
-// with avg excepted.
+// mixes is true if a partial placement on mesh_dim would be next to one of another op, except sum
+// with avg.
 bool Search::mixes(const ShardState& state, std::size_t mesh_dim,
                    const Placement& placement) const {
   const auto family = [](ReduceOp op) { return op == ReduceOp::avg ? ReduceOp::sum : op; };
@@ -242,7 +243,7 @@ bool Search::mixes(const ShardState& state, std::size_t mesh_dim,
   return false;
 }
 
-// Only shards that were applied last to their tensor dim leave it, and strided ones only for R.
+// Only shards that were applied last to their tensor dim can leave it, and strided ones only for R.
 void Search::expand_shards(std::uint32_t from, const ShardState& state) {
   const auto shard_end = static_cast<std::uint8_t>(tensor_dims_ + 1);
   const auto ends_plain = [&](std::uint8_t source) {

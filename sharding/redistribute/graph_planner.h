@@ -11,7 +11,7 @@ namespace simmesh {
 
 // graph_steps plans a redistribution as the cheapest path over shardings (placements and shard
 // order), as PyTorch's graph planner does. Only the mesh dim applied last to a tensor dim may leave
-// it, and a new one is appended. From a sharding one gets on, in this order:
+// it, and a new one is appended. The steps from a sharding are tried in this order:
 //
 //   1. S(a)->S(b)  tensor dims a ascending, then b ascending
 //   2. S(a)->R     tensor dims ascending
@@ -26,8 +26,8 @@ namespace simmesh {
 //
 // where the ops are those that occur in `from` or `to`, and no step mixes ops other than sum with
 // avg. Among paths of equal cost the one whose last sharding was reached first wins, so the result
-// is a pure function of the arguments. A strided shard says its order itself: where there is one,
-// the mesh dims of its tensor dim stay in ascending order.
+// is a pure function of the arguments. A strided shard implies an order: where there is one, the
+// mesh dims of its tensor dim stay in ascending order.
 //
 // Both shardings hold plain and strided shards, replicas and partial placements. Raises a
 // RuntimeError where the search grows beyond four million shardings.

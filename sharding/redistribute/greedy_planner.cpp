@@ -5,7 +5,7 @@
 namespace simmesh {
 namespace {
 
-// same_outer_shards compares which mesh dims before mesh_dim shard tensor_dim.
+// same_outer_shards is true if the same mesh dims before mesh_dim shard tensor_dim.
 bool same_outer_shards(PlacementSpan left, PlacementSpan right, std::size_t mesh_dim,
                        std::int64_t tensor_dim) {
   for (std::size_t outer = 0; outer < mesh_dim; ++outer)

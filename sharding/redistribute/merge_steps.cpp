@@ -24,8 +24,8 @@ bool same_transition(const PlanStep& left, const PlanStep& right) {
   return summed(left.from) == summed(right.from) && left.to == right.to;
 }
 
-// counting returns the mesh dims larger than 1, ascending. They are checked to be there, and once
-// each.
+// counting returns the mesh dims larger than 1, ascending. It checks that they exist, and that each
+// is named once.
 Dims counting(Dims mesh_dims, DimSpan mesh_shape) {
   const Dims given = mesh_dims;
   std::sort(mesh_dims.begin(), mesh_dims.end());
@@ -41,7 +41,7 @@ Dims counting(Dims mesh_dims, DimSpan mesh_shape) {
   return result;
 }
 
-// divides_evenly says whether every rank's piece of the dim that a reduce-scatter cuts is divisible
+// divides_evenly is true if every rank's piece of the dim that a reduce-scatter cuts is divisible
 // by `parts`.
 bool divides_evenly(const Sharding& before, std::int64_t tensor_dim, std::int64_t parts,
                     DimSpan global_shape, DimSpan mesh_shape) {

@@ -14,7 +14,7 @@ namespace simmesh {
 enum class PlannerKind : std::uint8_t {
   greedy,  // two passes over the mesh dims, no costs
   graph,   // cheapest path over all shardings
-  unwind,  // gathers what is in the way, innermost first: where greedy would misplace nested
+  unwind,  // gathers the shards in the way, innermost first, where greedy would misplace nested
            // strided shards
 };
 
@@ -31,17 +31,17 @@ struct PlanStep {
   Placement to;
   Sharding after;  // of the whole tensor
   bool merged = false;
-  std::int64_t divide_by = 1;  // what to divide a merged sum by, once, for the averages in it
+  std::int64_t divide_by = 1;  // the divisor of a merged sum, applied once, for the averages in it
   double cost_us = 0;          // of the step on its own; of the steps that it replaces where merged
 
   bool operator==(const PlanStep&) const = default;
 };
 
-// Plan is a redistribution: the steps that lead from one sharding to another. It holds nothing of
-// any rank, so every rank computes the same plan.
+// Plan is a redistribution: the steps that lead from one sharding to another. It holds no state of
+// a rank, so every rank computes the same plan.
 //
-// `from` and `to` are written as the plan speaks: strided shards that are decoded appear as plain
-// shards with an order. The sharding before a step is `from` or the `after` of the step before it.
+// In `from` and `to` decoded strided shards appear as plain shards with an order. The sharding
+// before a step is `from` or the `after` of the step before it.
 struct Plan {
   Sharding from;
   Sharding to;
@@ -49,7 +49,7 @@ struct Plan {
   PlannerKind planner = PlannerKind::greedy;
   double cost_us = 0;  // of the unmerged plan as a whole; infinite where a step cannot be done
 
-  // before returns the sharding that a step starts from.
+  // before returns the sharding before a step.
   const Sharding& before(std::size_t step) const {
     return step == 0 ? from : steps[step - 1].after;
   }
@@ -63,9 +63,9 @@ enum class Collective : std::uint8_t { none, all_reduce, reduce_scatter, all_gat
 // to_string returns the enumerator's name, which is the word of the recorded cases.
 std::string_view to_string(Collective collective);
 
-// collective_of returns what a step issues on each rank of the mesh dims' groups. Nothing happens
-// on mesh dims of size 1. Strided and ragged shards are reached by way of Replicate: an all-gather
-// or all-reduce, then a local cut.
+// collective_of returns the collective that a step issues on each rank of the mesh dims' groups.
+// Nothing happens on mesh dims of size 1. A step to a strided or ragged shard goes through
+// Replicate: an all-gather or all-reduce, then a local cut.
 Collective collective_of(const PlanStep& step, DimSpan mesh_shape);
 
 // to_string returns what a step does: "S(0)->R on mesh dim 1"; of a merged one "S(0)-->R on mesh

@@ -10,7 +10,7 @@
 
 namespace simmesh {
 
-// Planned is a plan with what was asked for.
+// Planned is a plan with its request.
 struct Planned {
   PlanRequest request;
   Plan plan;
@@ -22,8 +22,8 @@ class PlanCache {
  public:
   static constexpr std::size_t plans_max = 1024;
 
-  // find_or_make returns the plan of a request, which any rank may keep and read. Raises what
-  // make_plan and validate_steps throw; failures aren't kept.
+  // find_or_make returns the plan of a request, which any rank may keep and read. Raises as
+  // make_plan and validate_steps do; failures aren't kept.
   std::shared_ptr<const Planned> find_or_make(const PlanRequest& request);
 
   // plans returns all plans that are kept, the newest first.

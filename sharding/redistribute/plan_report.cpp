@@ -8,7 +8,8 @@ namespace simmesh {
 
 namespace {
 
-// The first rank's piece is the largest, because chunks never grow along a mesh dim.
+// Returns the bytes of the first rank's piece, which is the largest: chunks never grow along a mesh
+// dim.
 std::int64_t largest_piece_bytes(const PlanRequest& request, const Sharding& sharding) {
   Dims first(request.mesh_shape.size(), 0);
   LocalShape piece = compute_local_shape_and_global_offset(request.shape, request.mesh_shape, first,
@@ -21,8 +22,8 @@ struct Moved {
   std::int64_t per_link = 0;
 };
 
-// In a ring what a rank sends crosses one link. In an all-to-all around a ring a part crosses
-// (n-1)/2 links on average.
+// In a ring the bytes that a rank sends cross one link. In an all-to-all around a ring a part
+// crosses (n-1)/2 links on average.
 Moved moved_bytes(Collective collective, std::int64_t piece, std::int64_t members) {
   std::int64_t part = (piece + members - 1) / members;
   std::int64_t others = members - 1;

@@ -14,20 +14,20 @@
 
 namespace simmesh {
 
-// PlannerChoice is the caller's wish. Greedy is the default; the graph planner also runs where
+// PlannerChoice selects the planner. `automatic` is greedy; the graph planner also runs where
 // greedy can't: where a shard order is not ascending, and for strided shards that can be decoded
 // into an order.
 //
-// As an operand is for the inputs of ops. There strided shards come from views, and PyTorch doesn't
-// take them for an order: the graph planner takes them off and cuts them as they stand, at no cost
-// (see RedistributeCost::StridedShards). Without strided shards it is automatic.
+// `as_operand` is for the inputs of ops. There strided shards come from views, and PyTorch doesn't
+// decode them into an order: the graph planner removes and adds them as strided shards, at no cost
+// (see RedistributeCost::StridedShards). Without strided shards it is the same as `automatic`.
 enum class PlannerChoice : std::uint8_t { automatic, greedy, graph, as_operand };
 
-// planner_choice_from_string reads "automatic", "greedy" or "graph"; for an operand there is no
-// word. Raises a ValueError that lists the known ones.
+// planner_choice_from_string reads "automatic", "greedy" or "graph"; as_operand has no word. Raises
+// a ValueError that lists the known ones.
 PlannerChoice planner_choice_from_string(std::string_view name);
 
-// PlanRequest is all that a plan depends on.
+// PlanRequest is everything that a plan depends on.
 struct PlanRequest {
   Shape shape;                   // of the logical tensor
   DType dtype = DType::float32;  // for the cost only
@@ -37,7 +37,7 @@ struct PlanRequest {
   ShardOrder from_order;
   ShardOrder to_order;
   PlannerChoice planner = PlannerChoice::automatic;
-  // The mesh dims of each flattened mesh that exists, for merging steps.
+  // The mesh dims of each existing flattened mesh, for merging steps.
   std::vector<Dims> flattened;
   Topology topology;
   Release release = newest_release;

@@ -23,8 +23,8 @@ bool any_placement(const Plan& plan, Predicate predicate) {
   return in(plan.from.placements) || in(plan.to.placements);
 }
 
-// divides_evenly says whether each tensor dim is divisible by the number of its shards. Then every
-// way to apply them in some order gives the pieces of the strided shards that stand for it.
+// divides_evenly is true if each tensor dim is divisible by the number of its shards. Then any
+// order of applying them gives the pieces of the strided shards that encode it.
 bool divides_evenly(const Sharding& sharding, DimSpan shape, DimSpan mesh_shape) {
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     std::int64_t parts = 1;
@@ -54,8 +54,8 @@ bool has_strided(const Plan& plan) {
   return any_placement(plan, [](const Placement& each) { return each.is_strided_shard(); });
 }
 
-// price gives steps the costs of the search, in which embedding a shard is free. The plan has the
-// cost by which strategies are chosen, and these must not come to embed shards.
+// price sets the costs of steps: those of the search, in which embedding a shard is free. The plan
+// gets the cost by which strategies are chosen, which must not be led to embed shards.
 void price(Plan& plan, const PlanRequest& request, const RedistributeCost& cost) {
   for (std::size_t index = 0; index < plan.steps.size(); ++index) {
     PlanStep& step = plan.steps[index];
@@ -66,8 +66,8 @@ void price(Plan& plan, const PlanRequest& request, const RedistributeCost& cost)
   plan.cost_us = cost.plan_us(plan.from.placements, plan.steps);
 }
 
-// beyond_search says whether the graph planner has no state or no step for a list: ragged shards,
-// and masks and norms that are to come into being.
+// beyond_search is true if the graph planner has no state or no step for a list: ragged shards, and
+// new masks and norms.
 bool beyond_search(const Plan& plan) {
   if (any_placement(plan, [](const Placement& each) { return each.is_ragged_shard(); }))
     return true;
@@ -79,7 +79,7 @@ bool beyond_search(const Plan& plan) {
   return false;
 }
 
-// choose_planner also decodes strided shards where that is right.
+// choose_planner also decodes strided shards where that is correct.
 PlannerKind choose_planner(Plan& plan, const PlanRequest& request) {
   if (beyond_search(plan)) return PlannerKind::unwind;
   const bool strided = has_strided(plan);
@@ -108,7 +108,7 @@ void find_steps(Plan& plan, const PlanRequest& request, const RedistributeCost& 
   if (plan.planner == PlannerKind::greedy)
     plan.steps = greedy_steps(plan.from.placements, plan.to.placements, request.mesh_shape);
   if (plan.planner != PlannerKind::unwind) {
-    // Plain shards are always taken off innermost first.
+    // Plain shards are always removed innermost first.
     if (!has_strided(plan) ||
         plan_is_feasible(request.shape, request.mesh_shape, plan.from, plan.steps))
       return;

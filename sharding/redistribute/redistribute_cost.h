@@ -19,13 +19,13 @@ namespace simmesh {
 //   R->S  nothing, the bytes shrink;  R->P  nothing
 //   S->P and P->P of another op  infinite: neither can be done in one step
 //
-// Strided and ragged shards cost what their way through R costs. A replicated source costs nothing
+// Strided and ragged shards cost as much as their way through R. A replicated source costs nothing
 // at all.
 class RedistributeCost {
  public:
-  // StridedShards says whether a strided shard costs its way through R, or whether steps from one,
-  // and from R to one, cost nothing and leave the bytes as they are. PyTorch has the latter, and
-  // chooses by it where the operands of an op are to lie.
+  // StridedShards selects the cost of strided shards: that of their way through R (priced), or
+  // nothing for steps from one and from R to one, which then leave the bytes unchanged (free).
+  // PyTorch has the latter where it chooses the placements of an op's operands.
   enum class StridedShards : std::uint8_t { priced, free };
 
   // `bytes` is the size of the logical tensor.
@@ -36,8 +36,8 @@ class RedistributeCost {
   double step_us(PlacementSpan before, std::int64_t mesh_dim, const Placement& from,
                  const Placement& to) const;
 
-  // plan_us is the cost of all (unmerged) steps from a tensor with the placements `source`, the
-  // bytes being carried from step to step.
+  // plan_us is the cost of all (unmerged) steps from a tensor with the placements `source`; the
+  // bytes are carried from step to step.
   double plan_us(PlacementSpan source, gsl::span<const PlanStep> steps) const;
 
   // step_from_shards_us is step_us for callers that know the number of shards: the product of the
@@ -45,7 +45,7 @@ class RedistributeCost {
   double step_from_shards_us(std::int64_t shards, std::int64_t mesh_dim, const Placement& from,
                              const Placement& to) const;
 
-  // floor_us is what any collective along the mesh dim costs at least.
+  // floor_us is the least cost of any collective along the mesh dim.
   double floor_us(std::int64_t mesh_dim) const;
 
  private:

@@ -103,7 +103,7 @@ void validate_steps(const Plan& plan, const PlanRequest& request) {
             "Redistribution from one partial type ({}) to another ({}) is unsupported: mesh dim {} "
             "would have to be reduced first",
             to_string(step.from), to_string(step.to), mesh_dim);
-    // What is looked up in a table stays whole.
+    // A look-up in a table reads whole indices.
     if (!step.to.table_shape().empty()) continue;
     const ReduceOp op = step.to.reduce_op();
     const bool kept =

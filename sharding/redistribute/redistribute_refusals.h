@@ -7,13 +7,13 @@
 
 namespace simmesh {
 
-// What a redistribution refuses, with PyTorch's exception classes and phrases. A public
+// Refusals of redistributions, with PyTorch's exception classes and phrases. A public
 // redistribution calls validate_redistribute, the level below it validate_local_redistribute
-// (make_plan does so by itself); then the plan is made, and validate_steps looks at its steps.
+// (make_plan does so by itself); then the plan is made, and validate_steps checks its steps.
 
 // validate_redistribute raises a RuntimeError where the target has a partial placement that the
 // source doesn't have on the same mesh dim (release 2.15: other than P(sum) for a plain shard), and
-// then what validate_local_redistribute raises.
+// then as validate_local_redistribute does.
 void validate_redistribute(const PlanRequest& request);
 
 // validate_local_redistribute raises

@@ -10,6 +10,7 @@
 #include "core/arithmetic/unrounded.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/check/frames.h"
 #include "core/engine/world.h"
 #include "core/ops/compute_mode.h"
 #include "sharding/placement/index_cut.h"
@@ -54,19 +55,19 @@ class StepRun {
   PlanResult reduce(const Tensor& operand, bool is_async) const;
   Tensor all_gathered(const Tensor& local) const;
 
-  // What computes with lists of indices or tensors of its own stands apart from what waits: the
-  // stack of a rank that waits holds the frames of all that it returns to.
-  [[gnu::noinline]] bool gathers_held_in_order() const;
-  [[gnu::noinline]] bool cuts_held_by_chunks() const;
-  [[gnu::noinline]] Tensor placed(const Tensor& pieces) const;
-  [[gnu::noinline]] Tensor cut(const Tensor& whole) const;
-  [[gnu::noinline]] Tensor embedded(const Tensor& piece) const;
-  [[gnu::noinline]] Tensor as_operand(Tensor local) const;
-  [[gnu::noinline]] Tensor finish_reduction(Tensor sum) const;
-  [[gnu::noinline]] Tensor finished(const Tensor& operand, ReduceOp op,
+  // Functions that compute with lists of indices or tensors of their own are apart from those that
+  // wait: the stack of a waiting rank holds only the frames to which it returns.
+  SIMMESH_OWN_FRAME bool gathers_held_in_order() const;
+  SIMMESH_OWN_FRAME bool cuts_held_by_chunks() const;
+  SIMMESH_OWN_FRAME Tensor placed(const Tensor& pieces) const;
+  SIMMESH_OWN_FRAME Tensor cut(const Tensor& whole) const;
+  SIMMESH_OWN_FRAME Tensor embedded(const Tensor& piece) const;
+  SIMMESH_OWN_FRAME Tensor as_operand(Tensor local) const;
+  SIMMESH_OWN_FRAME Tensor finish_reduction(Tensor sum) const;
+  SIMMESH_OWN_FRAME Tensor finished(const Tensor& operand, ReduceOp op,
                                     const Along* scattered) const;
-  [[gnu::noinline]] PlanResult reduce_changed(const Tensor& local, bool is_async) const;
-  [[gnu::noinline]] PlanResult gather_and_cut(const Tensor& local) const;
+  SIMMESH_OWN_FRAME PlanResult reduce_changed(const Tensor& local, bool is_async) const;
+  SIMMESH_OWN_FRAME PlanResult gather_and_cut(const Tensor& local) const;
 
   const PlanStep& step_;
   const Sharding& before_;
@@ -87,7 +88,7 @@ Dims StepRun::coordinate_of(std::int64_t member) const {
   return coordinate;
 }
 
-// The members' pieces along the dim that the step gathers, one after the other.
+// Returns the members' pieces along the dim that the step gathers, one after the other.
 IndexRuns StepRun::held_by_group() const {
   IndexRuns held;
   for (std::int64_t member = 0; member < group_.size(); ++member)
@@ -96,9 +97,9 @@ IndexRuns StepRun::held_by_group() const {
   return held;
 }
 
-// Whether no other shard of the tensor dim is applied after this one. Plain shards come off and go
-// on innermost first, so only strided and ragged ones are in question. A tensor without elements
-// has nothing to misplace.
+// True if no other shard of the tensor dim is applied after this one. Plain shards are removed and
+// added innermost first, so only strided and ragged ones matter. A tensor without elements has
+// nothing to misplace.
 bool StepRun::applies_last(const Placement& split) const {
   if (has_no_elements(run_.global_shape)) return true;
   auto first = std::size_t(step_.mesh_dims.front());
@@ -111,7 +112,7 @@ bool StepRun::applies_last(const Placement& split) const {
   return true;
 }
 
-// Whether the pieces of the members in their order are the piece after the step.
+// True if the pieces of the members, in their order, are the piece after the step.
 bool StepRun::gathers_in_order() const {
   if (!step_.from.is_shard()) return false;
   return applies_last(step_.from) || gathers_held_in_order();
@@ -121,7 +122,7 @@ bool StepRun::gathers_held_in_order() const {
   return held_by_group() == own_runs(step_.after, step_.from.dim());
 }
 
-// Whether the piece of each member after the step is its chunk of what all of them hold before.
+// True if the piece of each member after the step is its chunk of what all of them hold before.
 bool StepRun::cuts_by_chunks() const {
   if (!step_.to.is_shard()) return false;
   return applies_last(step_.to) || cuts_held_by_chunks();
@@ -146,8 +147,8 @@ bool StepRun::needs_finish() const {
   return step_.divide_by != 1 || step_.from.kind() == Placement::Kind::norm_partial;
 }
 
-// What a partial placement asks of the operand before it is reduced: masked rows are zero, norms
-// are powers.
+// Returns the operand of the reduction of a partial placement: masked rows become zero, norms
+// become powers.
 Tensor StepRun::as_operand(Tensor local) const {
   if (step_.from.kind() == Placement::Kind::norm_partial)
     return norm_to_sum(local, step_.from.norm());
@@ -207,7 +208,7 @@ PlanResult StepRun::reduce(const Tensor& operand, bool is_async) const {
   return result;
 }
 
-// What is divided after the sum is rounded after the division.
+// Finishes a reduction: a sum that is divided is rounded only after the division.
 Tensor StepRun::finished(const Tensor& operand, ReduceOp op, const Along* scattered) const {
   Tensor sum;
   {
@@ -222,14 +223,15 @@ Tensor StepRun::all_gathered(const Tensor& local) const {
   return all_gather(local, {.dim = step_.from.dim(), .uneven = true}, group_, run_.site);
 }
 
-// What the members hold together, along the gathered dim as this rank needs it after the step.
+// Returns what the members hold together, in the order along the gathered dim that this rank needs
+// after the step.
 Tensor StepRun::placed(const Tensor& pieces) const {
   std::int64_t dim = step_.from.dim();
   IndexRuns held = held_by_group(), wanted = own_runs(step_.after, dim);
   return held == wanted ? pieces : cut_indices(pieces, {dim, held, wanted});
 }
 
-// This rank's share of what it holds whole.
+// Returns this rank's share of what it holds whole.
 Tensor StepRun::cut(const Tensor& whole) const {
   std::int64_t dim = step_.to.dim();
   if (step_.to.is_shard() && applies_last(step_.to)) {
@@ -241,7 +243,7 @@ Tensor StepRun::cut(const Tensor& whole) const {
   return cut_indices(whole, {dim, held, wanted});
 }
 
-// This rank's piece at its place among zeros.
+// Returns this rank's piece at its place among zeros.
 Tensor StepRun::embedded(const Tensor& piece) const {
   if (has_no_elements(run_.global_shape)) return piece;
   std::int64_t dim = step_.from.dim();
@@ -277,14 +279,14 @@ PlanResult StepRun::gather_and_cut(const Tensor& local) const {
 
 Tensor StepRun::from_replicate(const Tensor& local) const {
   if (step_.to.splits()) return cut(local);
-  // The indices of a lookup stay whole: the lookup passes over those that aren't the rank's.
+  // The indices of a look-up stay whole: the look-up skips those that aren't the rank's.
   bool is_sum = step_.to.is_partial() && step_.to.reduce_op() == ReduceOp::sum &&
                 step_.to.kind() != Placement::Kind::mask_partial;
   if (!is_sum) return local.clone();
   Tensor share = local.clone();
   bool has_elements = share.numel() > 0 && share.has_elements();
   bool is_exact = sums_are_exact() && is_floating_point(share.dtype());
-  // The shares of all members add up to what was here.
+  // The shares of all members add up to the replicated value.
   if (has_elements && is_exact)
     write_unrounded(share, divided(unrounded(share), double(group_.size())));
   else if (has_elements)
@@ -299,7 +301,7 @@ bool does_nothing(const PlanStep& step, DimSpan mesh_shape) {
 }
 
 // A tensor without elements takes the shape that it must have; whatever moved was empty.
-[[gnu::noinline]] Tensor empty_piece(const PlanStep& step, const PlanRun& run, DType dtype) {
+SIMMESH_OWN_FRAME Tensor empty_piece(const PlanStep& step, const PlanRun& run, DType dtype) {
   return empty(compute_local_shape_and_global_offset(run.global_shape, run.groups.mesh().shape(),
                                                      run.groups.coordinate(), step.after.placements,
                                                      step.after.order)
@@ -307,7 +309,7 @@ bool does_nothing(const PlanStep& step, DimSpan mesh_shape) {
                dtype);
 }
 
-// Sums go on unrounded as long as a placement is partial.
+// Sums stay unrounded as long as a placement is partial.
 class SumsOfStep {
  public:
   explicit SumsOfStep(const PlanStep& step)
@@ -316,13 +318,13 @@ class SumsOfStep {
  private:
   KeepUnrounded scope_;
 };
-// In other arithmetics than exact none do: that costs a waiting rank no memory.
+// In arithmetics other than exact nothing is kept, which costs a waiting rank no memory.
 struct NoSums {
   explicit NoSums(const PlanStep&) {}
 };
 template <class Sums>
-[[gnu::always_inline]] inline PlanResult run_steps(const Plan& plan, const Tensor& local,
-                                                   const PlanRun& run, bool is_async) {
+SIMMESH_CALLERS_FRAME PlanResult run_steps(const Plan& plan, const Tensor& local,
+                                           const PlanRun& run, bool is_async) {
   PlanResult result;
   const Tensor* held = &local;
   bool is_empty = has_no_elements(run.global_shape);
@@ -345,7 +347,7 @@ template <class Sums>
   return result;
 }
 
-[[gnu::noinline]] PlanResult run_steps_exactly(const Plan& plan, const Tensor& local,
+SIMMESH_OWN_FRAME PlanResult run_steps_exactly(const Plan& plan, const Tensor& local,
                                                const PlanRun& run, bool is_async) {
   return run_steps<SumsOfStep>(plan, local, run, is_async);
 }

@@ -9,24 +9,24 @@
 
 namespace simmesh {
 
-// PlanRun is what a rank needs to carry out a plan besides the plan.
+// PlanRun is what a rank needs to carry out a plan, besides the plan.
 struct PlanRun {
   MeshGroups& groups;
   DimSpan global_shape;
-  // Rows of a partial masked sum that aren't this rank's to count (bool, one a row of the leading
+  // The rows of a partial masked sum that another rank counts (bool, one a row of the leading
   // dims); null for none.
   const Tensor* mask;
   CallSite site;
 };
 
-// PlanResult is a local tensor, or the collective that will give it.
+// PlanResult is a local tensor, or the collective that will return it.
 struct PlanResult {
   Tensor local;
-  std::optional<Work> partial;
+  std::optional<Work> pending;
 };
 
 // run_plan carries out a plan on this rank's local tensor: all ranks of the mesh call it together.
-// With is_async the last step's collective may be left partial.
+// With is_async the last step's collective may be left under way.
 PlanResult run_plan(const Plan& plan, const Tensor& local, const PlanRun& run, bool is_async);
 
 }  // namespace simmesh

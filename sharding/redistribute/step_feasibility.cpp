@@ -34,7 +34,7 @@ struct DimCheck {
   DimSpan mesh_shape;
   std::int64_t tensor_dim;
   std::int64_t mesh_dim;  // of the step
-  bool embeds;            // each member only puts what it holds itself in its place
+  bool embeds;            // each member only puts its own piece in its place
   const Sharding& before;
   const Sharding& after;
 

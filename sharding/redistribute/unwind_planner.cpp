@@ -27,7 +27,7 @@ class Unwinding {
   std::vector<PlanStep> take_steps() { return std::move(steps_); }
 
  private:
-  // gather removes the shards of a tensor dim that can't stay, and returns how many stay.
+  // gather removes the shards of a tensor dim that can't stay. Returns how many stay.
   std::size_t gather(std::int64_t dim) {
     const Dims target = to_.order.mesh_dims(dim, to_.placements);
     Dims order = current_.order.mesh_dims(dim, current_.placements);
@@ -53,7 +53,7 @@ class Unwinding {
     }
   }
 
-  // move_shard changes which mesh dims split the tensor dim: those of `order` afterwards.
+  // move_shard changes which mesh dims split the tensor dim: those of `order` do so afterwards.
   void move_shard(std::size_t mesh_dim, const Placement& target, std::int64_t dim,
                   const Dims& order) {
     Placements placements = current_.placements;

@@ -4,12 +4,12 @@
 
 namespace simmesh {
 
-// conversion_rows returns the rows of partial tensors of an op that brings elements of one dtype to
-// another, from as many inputs as are given, which all lie like the output: those for which it
-// makes no difference whether the elements are reduced before or after.
+// conversion_rows returns the rows of partial tensors for an op that converts elements to another
+// dtype, from as many inputs as are given, which all have the output's placement: those where
+// reducing before or after the conversion gives the same.
 //
 // A sum of floating numbers isn't the sum of their integer parts, an integer average has lost its
-// fraction, of bools only extremes are kept, and integers that wrap are not in order any more.
+// fraction, only extremes of bools are preserved, and wrapped integers are no longer in order.
 StrategyRows conversion_rows(DType from, DType to, std::size_t inputs);
 
 }  // namespace simmesh

@@ -27,7 +27,7 @@ StrategyRow replicated_row(const StrategyRows& rows, const StrategyRequest& call
   return row;
 }
 
-// The kinds of shards of the inputs, each as a shard of tensor dim 0.
+// Returns the kinds of shards of the inputs, each as a shard of tensor dim 0.
 std::vector<Placement> kinds_seen(gsl::span<const std::optional<Placements>> given) {
   std::vector<Placement> kinds;
   for (const auto& placements : given)
@@ -45,7 +45,8 @@ bool has_shard(const StrategyRow& row) {
          std::any_of(row.outputs.begin(), row.outputs.end(), splits);
 }
 
-// Whether all shards of a row split dims 0 of one length: then units of one give those of another.
+// True if all shards of a row split dims 0 of one length: then the units of one are units of
+// another.
 bool splits_equal_rows(const StrategyRow& row, const StrategyRequest& call) {
   std::optional<std::int64_t> length;
   auto fits = [&](const StrategyRow::Entries& entries, gsl::span<const TensorType> types) {

@@ -26,8 +26,8 @@ StrategyRows decreasing_rows() {
 
 StrategyRows passing_rows() { return joined({linear_rows(), increasing_rows()}); }
 
-// An average, a least or a largest value moves by what every rank adds; a sum would move by that
-// once a rank. A factor of the second operand may be negative.
+// If every rank adds the same number, an average, minimum or maximum moves by it once; a sum would
+// move by it once a rank. A factor of the second operand may be negative.
 StrategyRows additive_rows() {
   return {rule({sum_parts, sum_parts}, sum_parts),
           rule({average_parts, average_parts}, average_parts),

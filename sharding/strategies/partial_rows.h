@@ -6,19 +6,19 @@ namespace simmesh {
 
 // Rows of partial tensors that many ops share, for ops of one tensor or two, in PyTorch's order.
 
-// linear_rows are those of f(a + b) = f(a) + f(b).
+// linear_rows are the rows of ops with f(a + b) = f(a) + f(b).
 StrategyRows linear_rows();
-// increasing_rows are those of an op that is nowhere decreasing on all numbers: the largest
-// argument gives the largest result; decreasing_rows those of one that is nowhere increasing.
+// increasing_rows are the rows of an op that is nowhere decreasing: the largest argument gives the
+// largest result; decreasing_rows those of an op that is nowhere increasing.
 StrategyRows increasing_rows();
 StrategyRows decreasing_rows();
-// passing_rows are those of an op that returns what it gets.
+// passing_rows are the rows of an op that returns its input unchanged.
 StrategyRows passing_rows();
-// additive_rows are those of a + b, product_rows those of a * b, quotient_rows those of a / b.
+// additive_rows are the rows of a + b, product_rows those of a * b, quotient_rows those of a / b.
 StrategyRows additive_rows();
 StrategyRows product_rows();
 StrategyRows quotient_rows();
-// increasing_pair_rows are those of an op of two tensors that is nowhere decreasing in either;
+// increasing_pair_rows are the rows of an op of two tensors that is nowhere decreasing in either;
 // largest_rows and least_rows those of the larger and the lesser of two.
 StrategyRows increasing_pair_rows();
 StrategyRows largest_rows();

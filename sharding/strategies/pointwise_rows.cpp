@@ -14,7 +14,7 @@ std::size_t defined_count(gsl::span<const TensorType> types) {
   return count;
 }
 
-// A split of one dim of the result. Dims are broadcast from the last one on.
+// Returns the row that splits one dim of the result. Dims are broadcast from the last one on.
 StrategyRow split_row(const StrategyRequest& call, std::int64_t dim) {
   const Shape& result = call.outputs[0].shape;
   StrategyRow row;
@@ -31,8 +31,8 @@ StrategyRow split_row(const StrategyRequest& call, std::int64_t dim) {
   return row;
 }
 
-// An average of integers drops its fraction when it is made: to compute with the parts first gives
-// another one.
+// An average of integers drops its fraction when it is reduced, so computing with the parts first
+// gives another result.
 bool averages_integers(const StrategyRow& row, const StrategyRequest& call) {
   for (std::size_t i = 0; i < row.inputs.size(); ++i)
     if (row.inputs[i] && *row.inputs[i] == Partial(ReduceOp::avg) &&
@@ -41,7 +41,7 @@ bool averages_integers(const StrategyRow& row, const StrategyRequest& call) {
   return false;
 }
 
-// A partial row for the tensors of a call, the absent ones having no placement.
+// Returns a partial row for the tensors of a call; absent ones have no placement.
 StrategyRow spread_row(const StrategyRow& partial, const StrategyRequest& call) {
   StrategyRow row{{}, {}, partial.cost_us};
   std::size_t next = 0;

@@ -14,9 +14,9 @@
 
 namespace simmesh {
 
-// StrategyRow is one way in which an op runs on pieces along one mesh dim: where the inputs lie as
-// the row says, running the op on each rank's pieces gives outputs that lie as it says. Every op
-// runs on replicated inputs; no row says so.
+// StrategyRow is one way in which an op runs on pieces along one mesh dim: if the inputs have the
+// placements of the row, running the op on each rank's pieces gives outputs with the placements of
+// the row. Every op runs on replicated inputs; that needs no row.
 //
 //   rule({Shard(0), Shard(0)}, Shard(0))                  // rows travel with their factors
 //   rule({Shard(1), Shard(0)}, Partial(ReduceOp::sum))    // a contraction
@@ -24,16 +24,16 @@ namespace simmesh {
 // A Shard in a row stands for each kind of shard that the inputs of a call have: plain, strided by
 // some factor, or ragged.
 struct StrategyRow {
-  // One entry an input or output; nothing where a tensor has no placement: an optional input that
-  // is absent, an output that is masked off.
+  // One entry an input or output; empty where a tensor has no placement: an absent optional input,
+  // or an output that is masked off.
   using Entries = boost::container::small_vector<std::optional<Placement>, 4>;
 
   Entries inputs;
   Entries outputs;
-  // What a row costs beside the redistributions of its inputs; below 0 it is preferred to rows that
-  // move nothing.
+  // The cost of a row besides the redistributions of its inputs; a row with a negative cost is
+  // preferred to rows that move nothing.
   double cost_us = 0.0;
-  // Whether the row is there with plain shards even where no input has a shard.
+  // True if the row exists with plain shards even where no input has a shard.
   bool splits_anew = false;
 };
 using StrategyRows = std::vector<StrategyRow>;
@@ -46,37 +46,41 @@ inline StrategyRow rule(StrategyRow::Entries inputs, const Placement& output) {
   return {std::move(inputs), {output}};
 }
 
-// splitting_rule returns a row with plain shards that is there even where no input has a shard.
+// splitting_rule returns a row with plain shards that exists even where no input has a shard.
 inline StrategyRow splitting_rule(StrategyRow::Entries inputs, const Placement& output) {
   return {std::move(inputs), {output}, 0.0, true};
 }
 
-// adds_up says whether a placement is a partial sum or average, of whatever is added up.
+// adds_up is true for a partial sum or average.
 bool adds_up(const Placement& placement);
 
-// StrategyRequest is what a rule knows of a call: its tensors as logical ones, and its other
-// arguments. Absent optional inputs are not defined.
+// StrategyRequest is the part of a call that a rule sees: its tensors as logical ones, and its
+// other arguments. Absent optional inputs are not defined.
 struct StrategyRequest {
   gsl::span<const TensorType> inputs;
   gsl::span<const TensorType> outputs;
   const Attributes& attributes;
 };
 
-// of_list is the attribute of a call that is made for one element of a list of tensors, by a
-// function that takes such lists.
-inline constexpr const char* of_list = "of_list";
+namespace attribute {
+// of_list marks a call that is made for one element of a list of tensors, by a function that takes
+// such lists.
+inline constexpr Attribute<bool> of_list{"of_list"};
+// passes_partial marks a sum that takes partial sums as they are.
+inline constexpr Attribute<bool> passes_partial{"passes_partial"};
+}  // namespace attribute
 
-// RowRule returns the rows of an op along one mesh dim. Of two rows that cost a call the same the
-// first is taken; of rows that cost nothing and move nothing the last, except for an element of a
-// list.
+// RowRule returns the rows of an op along one mesh dim. Of two rows with the same cost for a call
+// the first is taken; of rows that cost nothing and move nothing the last, except for an element of
+// a list.
 using RowRule = std::function<StrategyRows(const StrategyRequest& request)>;
 
-// MeshCandidate is one way in which an op runs on pieces, over all mesh dims; nothing for tensors
+// MeshCandidate is one way in which an op runs on pieces, over all mesh dims; empty for tensors
 // without placements.
 struct MeshCandidate {
   std::vector<std::optional<Placements>> inputs;
   std::vector<std::optional<Placements>> outputs;
-  double cost_us = 0.0;  // beside the redistributions
+  double cost_us = 0.0;  // besides the redistributions
 };
 
 // MeshRequest is a call with the placements of its inputs.
@@ -84,73 +88,72 @@ struct MeshRequest {
   StrategyRequest call;
   gsl::span<const std::optional<Placements>> given;
   DimSpan mesh_shape;
-  // The same with the orders of their shards; empty where all are ascending.
+  // The same placements with the orders of their shards; empty where all are ascending.
   gsl::span<const std::optional<Sharding>> shardings = {};
 };
 
-// MeshRule returns the candidates of an op whose mesh dims can't be looked at one by one, such as a
-// view. It raises what it refuses.
+// MeshRule returns the candidates of an op whose mesh dims depend on one another, such as a view.
+// It raises for what it refuses.
 using MeshRule = std::function<std::vector<MeshCandidate>(const MeshRequest& request)>;
 
-// CandidateFilter says whether a candidate that the rows give holds over all mesh dims together.
+// CandidateFilter is true if a candidate that the rows give holds over all mesh dims together.
 using CandidateFilter =
     std::function<bool(const MeshRequest& request, const MeshCandidate& candidate)>;
 
-// LocalCall is what a rank runs: the op on its pieces. Specs of tensors without placements are
-// null.
+// LocalCall is the call that a rank runs: the op on its pieces. Specs of tensors without placements
+// are null.
 struct LocalCall {
   const Op& op;
   gsl::span<const Tensor> inputs;  // the rank's pieces
   const Attributes& attributes;    // for the pieces, see LocalAttributes
   gsl::span<const DTensorSpec* const> input_specs;
   gsl::span<const DTensorSpec* const> output_specs;
-  // What marks, for an output that is a MaskPartial, the rows that the rank doesn't hold.
+  // For an output that is a MaskPartial: the mask of the rows that the rank doesn't hold.
   Tensor& mask;
 };
 
 // LocalAttributes returns the arguments with which the op runs on a rank's pieces, where they
-// aren't those of the call: sizes, for the most part.
+// differ from those of the call: mostly sizes.
 using LocalAttributes = std::function<Attributes(const LocalCall& call)>;
-// LocalComputation runs an op on a rank's pieces, where that isn't calling it.
+// LocalComputation runs an op on a rank's pieces, where a plain call isn't enough.
 using LocalComputation = std::function<std::vector<Tensor>(const LocalCall& call)>;
-// Decomposition runs an op as others, on distributed tensors.
+// Decomposition runs an op as other ops, on distributed tensors.
 using Decomposition = std::function<std::vector<Tensor>(const OpCall& call)>;
 
-// ShardingStrategy is how an op runs on distributed tensors. Without any of rows, over_mesh and
+// ShardingStrategy is how an op runs on distributed tensors. Without rows, over_mesh and
 // decomposition it runs on replicated tensors only.
 struct ShardingStrategy {
   RowRule rows = {};
   MeshRule over_mesh = {};           // instead of rows
   Decomposition decomposition = {};  // instead of both
   CandidateFilter filter = {};       // of candidates made of rows
-  // Whether inputs that lie as a row says may stay there although a dim is shorter than the number
-  // of ranks that split it, so that some of them hold nothing.
+  // True if inputs with a row's placements may stay although a dim is shorter than the number of
+  // ranks that split it, so that some ranks hold nothing.
   bool accepts_short_dims = false;
-  // Whether the op takes a list of tensors. Such an op asks for a redistribution between meshes,
-  // which isn't implemented, where others take tensors of different meshes for a mistake.
+  // True if the op takes a list of tensors. For tensors on different meshes PyTorch refuses such an
+  // op as a redistribution between meshes that isn't implemented, and other ops as a mistake.
   bool takes_list = false;
   LocalAttributes local_attributes = {};
   LocalComputation compute = {};
   // Inputs, by position, that the op adds to its result without rounding in between: in exact
-  // arithmetic one that is replicated may become partial.
+  // arithmetic a replicated one may become partial.
   std::uint32_t addends = 0;
-  // Whether the op computes nothing and is there to bring its inputs to one of its rows, so that
-  // further rows that hold aren't missing.
+  // True if the op computes nothing and only brings its inputs to one of its rows, so that other
+  // valid rows don't count as missing.
   bool only_aligns = false;
 
-  // Whether the op, with at most so many tensors, goes on in a scope of KeepUnrounded with the sums
-  // behind its inputs. Any other call reads their elements, and those of a partial sum are rounded
-  // only when it is added up.
+  // The number of tensors up to which the op, in a scope of KeepUnrounded, uses the unrounded sums
+  // of its inputs. Any other call reads their elements, and a partial sum is rounded only when it
+  // is added up.
   std::size_t stays_unrounded = 0;
 
   bool adds_unrounded(std::size_t input) const { return (addends >> input & 1) != 0; }
 };
 
-// going_on returns the strategy of an op that goes on with unrounded sums, with at most so many
-// tensors.
+// going_on returns the strategy of an op that uses unrounded sums, with at most so many tensors.
 ShardingStrategy going_on(ShardingStrategy strategy, std::size_t tensors_max = 1000);
 
-// strategy returns what an op of one's own has as its strategy.
+// strategy returns the strategy of a user's op.
 //
 //   .strategy = strategy({rule({Shard(0), Shard(0)}, Shard(0))})
 std::shared_ptr<const ShardingStrategy> strategy(StrategyRows rows);

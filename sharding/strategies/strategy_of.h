@@ -4,8 +4,8 @@
 
 namespace simmesh {
 
-// strategy_of returns how an op runs on distributed tensors: by the strategy that an op of one's
-// own brings along, or by that of an op of the library. Null where an op has none.
+// strategy_of returns the sharding strategy of an op: the one that a user's op brings along, or
+// that of an op of the library. Null where an op has none.
 const ShardingStrategy* strategy_of(const Op& op);
 
 }  // namespace simmesh

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/check.h"
+#include "core/check/error.h"
 #include "core/tensor/convert.h"
 #include "sharding/validate/crafted_pieces.h"
 #include "sharding/validate/joined_pieces.h"
@@ -31,14 +33,19 @@ void leave_out(InputCandidates& candidates, std::initializer_list<ReduceOp> ops)
                list.end());
 }
 
-// Numbers of ranks, as bits.
-constexpr std::uint32_t all_worlds = 0b11100;
+// A rule is missing only if it held on 2, on 3 and on 4 ranks.
+constexpr std::size_t world_count = 3;
 
-// Of a bool, sum, max and bor are one reduction, and so are product, min and band.
+// True unless another reduction of a bool gives the same result: sum, max and bor do, and so do
+// product, min and band.
 bool is_one_of_its_kind(const Placement& partial, DType dtype) {
   if (dtype != DType::boolean) return true;
   ReduceOp op = partial.reduce_op();
   return op == ReduceOp::sum || op == ReduceOp::product || op == ReduceOp::bxor;
+}
+
+std::string text_with_plain_shard(const Placement& placement) {
+  return placement_text(placement.splits() ? Shard(placement.dim()) : placement);
 }
 
 }  // namespace
@@ -74,7 +81,7 @@ struct MissingRules::Trial {
   CraftedInputs& crafted;
   std::vector<std::vector<std::vector<Tensor>>> shards;  // by output, candidate and rank
 
-  // Whether what the ranks have of an output lies as a candidate says.
+  // Returns true if what the ranks have of an output lies as a candidate says.
   bool holds(const LocalOutputs& outputs, std::size_t output, std::size_t candidate,
              const Placement& placement) const {
     const Tensor& whole = call.outputs[output];
@@ -117,45 +124,33 @@ InputCandidates MissingRules::tried_of(const WholeCall& call,
 void MissingRules::begin(const WholeCall& call) {
   seen_.resize(call.outputs.size());
   std::size_t count = count_of(tried_);
-  is_left_.assign(count, count <= combinations_max);
-  is_left_[0] = 0;  // all are replicated
-  tried_on_.assign(count, 0);
-  holds_.assign(count * call.outputs.size(), ~std::uint32_t(0));
-}
-
-// A dim that the units of a ragged shard don't divide can't lie so, which says nothing of a rule.
-bool MissingRules::can_be_cut(std::size_t combination, const WholeCall& call) const {
-  std::vector<std::size_t> digits = digits_of(combination);
-  for (std::size_t i = 0; i < tried_.size(); ++i)
-    if (!tried_[i].empty() && !can_lie(call.input_types[i], tried_[i][digits[i]])) return false;
-  return true;
-}
-
-std::vector<std::size_t> MissingRules::digits_of(std::size_t combination) const {
-  std::vector<std::size_t> digits;
-  for (const auto& list : tried_) {
-    std::size_t count = std::max<std::size_t>(list.size(), 1);
-    digits.push_back(combination % count);
-    combination /= count;
+  if (count > combinations_max) return;
+  Combination next;
+  next.choices.resize(tried_.size());
+  next.held.resize(call.outputs.size(), ~Candidates());
+  while (combinations_.size() < count) {
+    combinations_.push_back(next);
+    for (std::size_t i = 0; i < tried_.size(); ++i) {
+      if (++next.choices[i] < tried_[i].size()) break;
+      next.choices[i] = 0;
+    }
   }
-  return digits;
+  combinations_[0].is_left = false;  // all are replicated
 }
 
 void MissingRules::leave_out_claimed(const StrategyRows& claimed) {
   for (const StrategyRow& rule : claimed) {
-    std::size_t combination = 0, place = 1;
+    std::size_t index = 0, place = 1;
     bool is_listed = true;
     for (std::size_t i = 0; i < tried_.size(); ++i) {
-      std::size_t count = std::max<std::size_t>(tried_[i].size(), 1);
-      if (!tried_[i].empty()) {
-        auto found =
-            std::find(tried_[i].begin(), tried_[i].end(), rule.inputs[i].value_or(Replicate()));
-        is_listed = is_listed && found != tried_[i].end();
-        combination += place * std::size_t(found - tried_[i].begin());
-      }
-      place *= count;
+      if (tried_[i].empty()) continue;
+      auto found =
+          std::find(tried_[i].begin(), tried_[i].end(), rule.inputs[i].value_or(Replicate()));
+      is_listed = is_listed && found != tried_[i].end();
+      index += place * std::size_t(found - tried_[i].begin());
+      place *= tried_[i].size();
     }
-    if (is_listed) is_left_[combination] = 0;
+    if (is_listed) combinations_[index].is_left = false;
   }
 }
 
@@ -175,7 +170,10 @@ void MissingRules::judge(const WholeCall& call, const InputCandidates& candidate
                          CraftedInputs& crafted) {
   std::int64_t ranks = std::int64_t(world.ranks());
   tried_ = tried_of(call, candidates);
-  if (is_left_.empty()) begin(call);
+  if (combinations_.empty()) begin(call);
+  if (combinations_.empty()) return;  // too many
+  SIMMESH_CHECK(combinations_.size() == count_of(tried_), "the candidates of {} changed",
+                call.op.name);
   if (seen_.size() != call.outputs.size()) return;  // as many as a size: unbind
   outputs_.clear();
   for (const TensorType& type : call.output_types)
@@ -191,48 +189,68 @@ void MissingRules::judge(const WholeCall& call, const InputCandidates& candidate
               ? craft_pieces(call.outputs[i], Placements{placement}, world.mesh_shape(), 0)
               : std::vector<Tensor>());
   }
-  for (std::size_t combination = 0; combination < is_left_.size(); ++combination)
-    if (is_left_[combination] && can_be_cut(combination, call)) {
-      tried_on_[combination] |= std::uint32_t(1) << ranks;
-      try_combination(combination, trial);
-    }
-}
-
-void MissingRules::try_combination(std::size_t combination, const Trial& trial) {
-  MeshPlacements placements;
-  std::vector<std::size_t> digits = digits_of(combination);
-  for (std::size_t i = 0; i < tried_.size(); ++i)
-    placements.inputs.push_back(tried_[i].empty() ? std::optional<Placements>()
-                                                  : Placements{tried_[i][digits[i]]});
-  try {
-    const ShardingStrategy& strategy = trial.call.strategy;
-    if (strategy.compute || strategy.local_attributes)
-      return try_with_outputs(combination, trial, placements);
-    LocalOutputs outputs = trial.world.run(trial.call, trial.crafted.of(placements), placements);
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      std::uint32_t& held = holds_[combination * outputs_.size() + i];
-      for (std::size_t candidate = 0; candidate < outputs_[i].size(); ++candidate) {
-        if (!(held >> candidate & 1)) continue;
-        ++combinations_;
-        if (!trial.holds(outputs, i, candidate, outputs_[i][candidate]))
-          held &= ~(std::uint32_t(1) << candidate);
-      }
-      held &= (std::uint32_t(1) << outputs_[i].size()) - 1;
-      if (held == 0) is_left_[combination] = 0;
-    }
-  } catch (const std::exception&) {
-    ++combinations_;
-    is_left_[combination] = 0;
+  for (Combination& combination : combinations_) {
+    if (!combination.is_left || !can_be_cut(combination, call)) continue;
+    combination.tried_on.set(world.ranks());
+    try_combination(combination, trial);
   }
 }
 
-// What the ranks compute depends on where the outputs are to lie: all alike.
-void MissingRules::try_with_outputs(std::size_t combination, const Trial& trial,
+const Placement* MissingRules::placement_of(const Combination& combination,
+                                            std::size_t input) const {
+  return tried_[input].empty() ? nullptr : &tried_[input][combination.choices[input]];
+}
+
+// A dim that the units of a ragged shard don't divide can't lie so, which says nothing of a rule.
+bool MissingRules::can_be_cut(const Combination& combination, const WholeCall& call) const {
+  for (std::size_t i = 0; i < tried_.size(); ++i) {
+    const Placement* placement = placement_of(combination, i);
+    if (placement && !can_lie(call.input_types[i], *placement)) return false;
+  }
+  return true;
+}
+
+// A combination that the op refuses isn't a rule.
+void MissingRules::try_combination(Combination& combination, const Trial& trial) {
+  MeshPlacements placements;
+  for (std::size_t i = 0; i < tried_.size(); ++i) {
+    const Placement* placement = placement_of(combination, i);
+    placements.inputs.push_back(placement ? std::optional(Placements{*placement}) : std::nullopt);
+  }
+  const ShardingStrategy& strategy = trial.call.strategy;
+  if (strategy.compute || strategy.local_attributes)
+    return try_with_outputs(combination, trial, placements);
+  try {
+    try_each_output(combination, trial, placements);
+  } catch (const Error&) {
+    ++tried_count_;
+    combination.is_left = false;
+  }
+}
+
+void MissingRules::try_each_output(Combination& combination, const Trial& trial,
+                                   const MeshPlacements& placements) {
+  LocalOutputs outputs = trial.world.run(trial.call, trial.crafted.of(placements), placements);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    Candidates still_held;
+    for (std::size_t candidate = 0; candidate < outputs_[i].size(); ++candidate) {
+      if (!combination.held[i][candidate]) continue;
+      ++tried_count_;
+      still_held[candidate] = trial.holds(outputs, i, candidate, outputs_[i][candidate]);
+    }
+    combination.held[i] = still_held;
+    if (still_held.none()) combination.is_left = false;
+  }
+}
+
+// Tries the candidates for the placement of the outputs, which all outputs share. The ranks compute
+// one after the other, because their results depend on the placement.
+void MissingRules::try_with_outputs(Combination& combination, const Trial& trial,
                                     MeshPlacements& placements) {
-  std::uint32_t& held = holds_[combination * outputs_.size()];
+  Candidates still_held;
   for (std::size_t candidate = 0; candidate < outputs_[0].size(); ++candidate) {
-    if (!(held >> candidate & 1)) continue;
-    ++combinations_;
+    if (!combination.held[0][candidate]) continue;
+    ++tried_count_;
     const Placement& placement = outputs_[0][candidate];
     bool holds = true;
     try {
@@ -243,44 +261,34 @@ void MissingRules::try_with_outputs(std::size_t combination, const Trial& trial,
         holds = holds && same != outputs_[i].end() &&
                 trial.holds(outputs, i, std::size_t(same - outputs_[i].begin()), placement);
       }
-    } catch (const std::exception&) {
+    } catch (const Error&) {
       holds = false;
     }
-    if (!holds) held &= ~(std::uint32_t(1) << candidate);
+    still_held[candidate] = holds;
   }
-  held &= (std::uint32_t(1) << outputs_[0].size()) - 1;
-  for (std::size_t i = 1; i < outputs_.size(); ++i)
-    holds_[combination * outputs_.size() + i] = held;
-  if (held == 0) is_left_[combination] = 0;
+  for (Candidates& held : combination.held) held = still_held;
+  if (still_held.none()) combination.is_left = false;
 }
 
 bool MissingRules::has_any() const {
-  return std::find(is_left_.begin(), is_left_.end(), 1) != is_left_.end();
+  return std::any_of(combinations_.begin(), combinations_.end(),
+                     [](const Combination& combination) { return combination.is_left; });
 }
 
-MissingRule MissingRules::rule_of(std::size_t combination) const {
+MissingRule MissingRules::rule_of(const Combination& combination) const {
   MissingRule rule;
-  auto add = [&](std::string_view separator, const Placement& one) {
+  auto add = [&](std::string_view separator, const Placement* placement) {
     rule.text += separator;
-    rule.text += placement_text(one);
     rule.with_plain_shards += separator;
-    rule.with_plain_shards += placement_text(one.splits() ? Shard(one.dim()) : one);
+    rule.text += placement ? placement_text(*placement) : "-";
+    rule.with_plain_shards += placement ? text_with_plain_shard(*placement) : "-";
   };
-  std::vector<std::size_t> digits = digits_of(combination);
-  for (std::size_t i = 0; i < tried_.size(); ++i) {
-    if (!tried_[i].empty()) {
-      add(i ? "," : "", tried_[i][digits[i]]);
-      continue;
-    }
-    rule.text += i ? ",-" : "-";
-    rule.with_plain_shards += i ? ",-" : "-";
-  }
+  for (std::size_t i = 0; i < tried_.size(); ++i) add(i ? "," : "", placement_of(combination, i));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    std::uint32_t held = holds_[combination * outputs_.size() + i];
     std::string_view separator = i ? "," : " -> ";
     for (std::size_t candidate = 0; candidate < outputs_[i].size(); ++candidate)
-      if (held >> candidate & 1) {
-        add(separator, outputs_[i][candidate]);
+      if (combination.held[i][candidate]) {
+        add(separator, &outputs_[i][candidate]);
         if (candidate == 0) break;  // what is replicated could be called anything else
         separator = "|";
       }
@@ -288,18 +296,22 @@ MissingRule MissingRules::rule_of(std::size_t combination) const {
   return rule;
 }
 
+bool MissingRules::has_partial(const Combination& combination) const {
+  for (std::size_t i = 0; i < tried_.size(); ++i) {
+    const Placement* placement = placement_of(combination, i);
+    if (placement && placement->is_partial()) return true;
+  }
+  return false;
+}
+
 std::vector<MissingRule> MissingRules::found() const {
   std::vector<MissingRule> rules;
   bool varies =
       std::all_of(seen_.begin(), seen_.end(), [](const auto& values) { return values.size() > 1; });
-  for (std::size_t combination = 0; combination < is_left_.size(); ++combination) {
-    if (!is_left_[combination] || tried_on_[combination] != all_worlds) continue;
-    std::vector<std::size_t> digits = digits_of(combination);
-    bool has_partial = false;
-    for (std::size_t i = 0; i < tried_.size(); ++i)
-      has_partial |= !tried_[i].empty() && tried_[i][digits[i]].is_partial();
-    if (!has_partial || varies) rules.push_back(rule_of(combination));
-  }
+  for (const Combination& combination : combinations_)
+    if (combination.is_left && combination.tried_on.count() == world_count &&
+        (varies || !has_partial(combination)))
+      rules.push_back(rule_of(combination));
   return rules;
 }
 

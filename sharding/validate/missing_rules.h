@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bitset>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,31 +43,46 @@ class MissingRules {
   bool has_any() const;
 
   // combinations counts placements of inputs and outputs that were tried, over all trials.
-  std::uint64_t combinations() const { return combinations_; }
+  std::uint64_t combinations() const { return tried_count_; }
 
  private:
   struct Trial;
+
+  // Candidates are some of the placements that are tried for an output, by index.
+  using Candidates = std::bitset<32>;
+
+  // Combination is one placement for each input, and what is known of it.
+  struct Combination {
+    // By input: an index in tried_; 0 for an absent input.
+    boost::container::small_vector<std::size_t, 4> choices;
+    // By output: the candidates that held in all trials so far.
+    boost::container::small_vector<Candidates, 2> held;
+    std::bitset<5> tried_on;  // numbers of ranks: 2, 3, 4
+    bool is_left = true;      // neither claimed nor refuted
+  };
 
   bool is_tried(const Placement& placement, DType dtype) const;
   InputCandidates tried_of(const WholeCall& call, const InputCandidates& candidates) const;
   std::vector<Placement> output_candidates(const TensorType& type, std::int64_t ranks) const;
   void begin(const WholeCall& call);
-  bool can_be_cut(std::size_t combination, const WholeCall& call) const;
   void leave_out_claimed(const StrategyRows& claimed);
   void watch_outputs(const WholeCall& call);
-  std::vector<std::size_t> digits_of(std::size_t combination) const;
-  MissingRule rule_of(std::size_t combination) const;
-  void try_combination(std::size_t combination, const Trial& trial);
-  void try_with_outputs(std::size_t combination, const Trial& trial, MeshPlacements& placements);
+  bool can_be_cut(const Combination& combination, const WholeCall& call) const;
+  void try_combination(Combination& combination, const Trial& trial);
+  void try_each_output(Combination& combination, const Trial& trial,
+                       const MeshPlacements& placements);
+  void try_with_outputs(Combination& combination, const Trial& trial, MeshPlacements& placements);
+  // placement_of returns where an input lies in a combination, null for an absent input.
+  const Placement* placement_of(const Combination& combination, std::size_t input) const;
+  bool has_partial(const Combination& combination) const;
+  MissingRule rule_of(const Combination& combination) const;
 
   Shards shards_;
   InputCandidates tried_;                        // of each input, on the ranks of the last trial
   std::vector<std::vector<Placement>> outputs_;  // the same of each output
-  std::vector<std::uint32_t> holds_;             // bits of outputs_, by combination and output
-  std::vector<char> is_left_;                    // by combination
-  std::vector<std::uint32_t> tried_on_;          // by combination: bits of the numbers of ranks
+  std::vector<Combination> combinations_;        // the first input's choice changes fastest
   std::vector<std::vector<double>> seen_;        // the first values of each output
-  std::uint64_t combinations_ = 0;
+  std::uint64_t tried_count_ = 0;
 };
 
 }  // namespace simmesh

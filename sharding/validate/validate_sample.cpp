@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/error.h"
 #include "core/engine/options/arithmetic.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
@@ -46,7 +47,7 @@ InputCandidates candidates_of(const OpSample& sample, std::int64_t members, bool
   return candidates;
 }
 
-// How many seeds a rule that nobody claims must hold with.
+// A rule that nobody claims must hold with that many seeds.
 constexpr std::uint64_t missing_seeds = 8;
 
 class SampleValidator {
@@ -71,7 +72,7 @@ class SampleValidator {
     try {
       call.emplace(whole_call(op_, strategy_, sample_.attributes_at(site.sizes),
                               sample_inputs(sample_, site.sizes, site.data)));
-    } catch (const std::exception&) {
+    } catch (const Error&) {
     }
     return call;
   }
@@ -87,7 +88,8 @@ class SampleValidator {
     judge_claims(*call, claimed, world, crafted, site);
   }
 
-  // What is missing doesn't depend on the seed of the request: the same data are tried always.
+  // Finds the missing rules. They don't depend on the seed of the request: the same data are always
+  // tried.
   void find_missing() {
     MissingRules plain, strided(MissingRules::Shards::strided),
         ragged(MissingRules::Shards::ragged);
@@ -150,7 +152,7 @@ class SampleValidator {
       wrong = outputs_difference(call, outputs, placements, world.mesh_shape());
       if (wrong.empty() && options_.judges_gradients)
         wrong = gradients_differ({call, rule, pieces, outputs}, site, verdict);
-    } catch (const std::exception& error) {
+    } catch (const Error& error) {
       wrong = fmt::format("raises {}", error.what());
     }
     if (!wrong.empty())
@@ -203,7 +205,7 @@ class SampleValidator {
         LocalOutputs outputs = run_claimed(square_, call, crafted.of(placements), placements);
         KeepUnrounded sums;
         wrong = outputs_difference(call, outputs, placements, square_.mesh_shape());
-      } catch (const std::exception& error) {
+      } catch (const Error& error) {
         wrong = fmt::format("raises {}", error.what());
       }
       if (wrong.empty()) continue;

@@ -57,7 +57,11 @@ LocalOutputs run_in_world(const WholeCall& call, const Dims& mesh_shape,
              {call.op, own, call.attributes, specs.inputs(), specs.outputs(), mask}))
       made[std::size_t(rank.id())].push_back(elements_of(output));
   });
-  if (!outcome.ok()) raise(ErrorKind::runtime_error, "sharding/validate", "{}", report(outcome));
+  try {
+    outcome.rethrow();
+  } catch (const Error&) {
+    raise(ErrorKind::runtime_error, "sharding/validate", "{}", report(outcome));
+  }
   LocalOutputs result;
   for (const auto& of_rank : made) {
     auto& tensors = result.of_rank.emplace_back();

@@ -176,8 +176,8 @@ TEST(GroupTable, FindsTheGroupOfMembersAndName) {
     EXPECT_NE(group_of(RankList::range(3), "other"), world);
     EXPECT_NE(group_of(RankList::of({2, 1, 0}), "world"), world) << "the order counts";
     rank.run().take_turn(rank);
-    Group& found = rank.run().state<GroupTable>().find_or_make(rank.run(), RankList::range(3),
-                                                               "world");
+    Group& found =
+        rank.run().state<GroupTable>().find_or_make(rank.run(), RankList::range(3), "world");
     EXPECT_EQ(&found, world);
   });
 }

@@ -119,10 +119,11 @@ TEST(Mailbox, RefusesAMessageOfAnotherSize) {
       mailbox.post(receive);
       ADD_FAILURE() << "expected a mismatch";
     } catch (const Error& error) {
-      EXPECT_STREQ(error.what(),
-                   "[collectives/mismatch] message of group world [0, 1, 2, 3] with tag 0: the "
-                   "sizes differ: rank 1 sends float32[3] at a.cpp:1, rank 0 receives float32[2] at "
-                   "b.cpp:2");
+      EXPECT_STREQ(
+          error.what(),
+          "[collectives/mismatch] message of group world [0, 1, 2, 3] with tag 0: the "
+          "sizes differ: rank 1 sends float32[3] at a.cpp:1, rank 0 receives float32[2] at "
+          "b.cpp:2");
     }
   });
 }

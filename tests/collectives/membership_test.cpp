@@ -34,8 +34,7 @@ TEST(Membership, KnowsWhichMembersAFoldedWorldRuns) {
   WorldOptions world =
       checked({.ranks = 8, .shapes_only = true, .fold = true, .folded_onto = {6, 1, 2}});
   Membership all({0, "world", RankList::range(8)}, world);
-  EXPECT_EQ(run_members(all),
-            (std::vector{false, true, true, false, false, false, true, false}));
+  EXPECT_EQ(run_members(all), (std::vector{false, true, true, false, false, false, true, false}));
   EXPECT_EQ(all.count_run(), 3u);
   EXPECT_EQ(all.first_run(), 1u);
   Membership backwards({1, "pp", RankList::of({7, 6, 5, 1})}, world);

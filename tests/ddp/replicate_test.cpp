@@ -103,7 +103,7 @@ SIMMESH_TEST(Replicate, AnExactAverageDividesOnce,
   ProcessGroup group = process_group(mesh);
   auto model = make_model();
   Replication replication = replicate(*model, group, {.average = true});
-  run_rows(*model, 0, 6);  // the same rows on all ranks, so the mean is what each rank has
+  run_rows(*model, 0, 6);  // the same rows on all ranks, so the mean is the gradient of each rank
   auto alone = make_model();
   run_rows(*alone, 0, 6);
   expect_same_gradients(*model, *alone);

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "tests/temporary_folder.h"
-#include "tests/tidy/source_tree.h"
+#include "tests/tidy/public_headers.h"
 
 namespace simmesh::tidy {
 
@@ -17,12 +17,8 @@ std::string source_lines(const Example& example) {
   return source;
 }
 
-std::string source_of(const std::vector<Example>& examples) {
-  std::set<std::string> headers = {"tests/docs/example_context.h"};
-  for (const Example& example : examples)
-    if (SourceFile(example.file, "").is_header()) headers.insert(example.file);
+std::string functions_of(const std::vector<Example>& examples) {
   std::string source;
-  for (const std::string& header : headers) source += fmt::format("#include \"{}\"\n", header);
   std::size_t number = 0;
   for (const Example& example : examples) {
     bool is_definition = example.code.front().substr(0, 7) == "inline ";
@@ -32,6 +28,15 @@ std::string source_of(const std::vector<Example>& examples) {
     source += is_definition ? "}\n" : "}\n}\n";
   }
   return source;
+}
+
+// Returns includes of the public headers and of the names that examples use, with the text before
+// and behind each path of a public header.
+std::string context(std::string_view before, std::string_view behind) {
+  std::string source;
+  for (const std::string& header : public_headers())
+    source += fmt::format("#include {}{}{}\n", before, header, behind);
+  return source + "#include \"" SIMMESH_SOURCE_DIR "/tests/docs/example_context.h\"\n";
 }
 
 std::string errors_in(const std::string& source, const std::string& include_folder) {
@@ -48,8 +53,16 @@ std::string errors_in(const std::string& source, const std::string& include_fold
 
 }  // namespace
 
-std::string compile_errors(const std::vector<Example>& examples) {
-  return errors_in(source_of(examples), SIMMESH_SOURCE_DIR);
+std::string header_errors(const std::vector<Example>& examples) {
+  std::set<std::string> headers = {"tests/docs/header_context.h"};
+  for (const Example& example : examples) headers.insert(example.file);
+  std::string source = context("\"", "\"");
+  for (const std::string& header : headers) source += fmt::format("#include \"{}\"\n", header);
+  return errors_in(source + functions_of(examples), SIMMESH_SOURCE_DIR);
+}
+
+std::string page_errors(const std::vector<Example>& examples) {
+  return errors_in(context("<simmesh/", ">") + functions_of(examples), SIMMESH_HEADERS);
 }
 
 std::string program_errors(const Example& program) {

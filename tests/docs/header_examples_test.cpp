@@ -7,7 +7,7 @@
 
 // Examples in the comments of headers compile. An example is a block of lines with three blanks
 // after the slashes whose last line ends like code. Names that examples use without declaring them
-// are declared in tests/docs/example_context.h.
+// are declared in tests/docs/example_context.h and tests/docs/header_context.h.
 namespace simmesh::tidy {
 namespace {
 
@@ -48,15 +48,15 @@ TEST(HeaderExamples, Compile) {
   for (const SourceFile& file : source_tree())
     for (Example& example : examples_of(file)) examples.push_back(std::move(example));
   EXPECT_GT(examples.size(), 25u);
-  std::string errors = compile_errors(examples);
+  std::string errors = header_errors(examples);
   EXPECT_TRUE(errors.empty()) << errors;
 }
 
 TEST(HeaderExamples, FireOnWhatDoesNotExist) {
   Example good{"mesh/layout.h", 1, {"Layout line({{2, 4}, {4, 1}});"}};
-  EXPECT_THAT(compile_errors({good}), IsEmpty());
+  EXPECT_THAT(header_errors({good}), IsEmpty());
   Example bad{"mesh/layout.h", 7, {"Layout::nonsense();"}};
-  EXPECT_THAT(compile_errors({bad}), ::testing::HasSubstr("mesh/layout.h:7"));
+  EXPECT_THAT(header_errors({bad}), ::testing::HasSubstr("mesh/layout.h:7"));
 }
 
 TEST(HeaderExamples, AreIndentedCode) {

@@ -5,8 +5,8 @@
 #include "tests/docs/example.h"
 #include "tests/tidy/source_tree.h"
 
-// Examples in pages compile. An example is a fenced block of C++; if it has a main function, it is
-// compiled as a program of a user.
+// Examples in pages compile with the public headers. An example is a fenced block of C++; if it has
+// a main function, it is a whole program with includes of its own.
 namespace simmesh::tidy {
 namespace {
 
@@ -50,11 +50,13 @@ TEST(PageExamples, Compile) {
   }
   EXPECT_GE(programs, 1u);
   EXPECT_GE(examples.size(), 3u);
-  EXPECT_THAT(compile_errors(examples), IsEmpty());
+  EXPECT_THAT(page_errors(examples), IsEmpty());
 }
 
 TEST(PageExamples, FireOnWhatDoesNotExist) {
-  EXPECT_THAT(compile_errors({{"docs/a.md", 7, {"model.nonsense();"}}}), HasSubstr("docs/a.md:7"));
+  EXPECT_THAT(page_errors({{"docs/a.md", 7, {"model.nonsense();"}}}), HasSubstr("docs/a.md:7"));
+  Example inside{"docs/a.md", 7, {"this_rank().run().touch_within(this_rank(), 0);"}};
+  EXPECT_THAT(page_errors({inside}), HasSubstr("docs/a.md:7")) << "of an internal header";
   Example program{"a.md", 3, {"#include <simmesh/no_such_header.h>", "int main() {}"}};
   EXPECT_THAT(program_errors(program), HasSubstr("a.md:3"));
 }

@@ -5,8 +5,8 @@
 #include "tests/tidy/source_tree.h"
 #include "tests/tools/run_program.h"
 
-// Pages show what the command prints: a line "$ simmesh ..." in a fenced block is run in the root
-// of the repository, and must print the lines that follow it. A line "..." stands for any lines.
+// Pages show the command's output: a line "$ simmesh ..." in a fenced block is run in the root of
+// the repository, and must print the lines that follow it. A line "..." stands for any lines.
 namespace simmesh::tidy {
 namespace {
 

@@ -80,7 +80,7 @@ bool leads_somewhere(const SourceFile& page, const std::string& link) {
   return false;
 }
 
-// looks_like_path says whether a piece of inline code names a file or folder of the repository.
+// looks_like_path is true if a piece of inline code names a file or folder of the repository.
 bool looks_like_path(std::string_view code) {
   std::size_t slash = code.find('/');
   if (slash == code.npos || code.find(' ') != code.npos) return false;

@@ -24,7 +24,7 @@ struct Trial {
   int steps = 4;
   int micro_batches = 1;
   FullyShardOptions options = {};
-  // What the model communicates on: with a bug, or as it ships.
+  // The streams on which the model communicates: with a bug, or as it ships.
   MakeStreams make_streams = make_streams_of<CommStreams>;
   DeviceModel device = {};
   // Called when the model is sharded, and before each micro-batch.
@@ -71,8 +71,8 @@ inline Outcome on_devices(std::size_t ranks, const DeviceModel& device, const ch
   return world.run(body);
 }
 
-// race_in runs a body and returns what the first failing rank says, empty for none; under another
-// schedule it must fail or succeed alike.
+// race_in runs a body and returns the error of the first failing rank, empty for none; under
+// another schedule it must fail or succeed alike.
 inline std::string race_in(std::size_t ranks, const std::function<void(Rank&)>& body,
                            const DeviceModel& device = {}) {
   Outcome first = on_devices(ranks, device, "fifo", 1, body);
@@ -98,7 +98,7 @@ inline std::string race_in(const Trial& trial) {
       ranks_of(trial), [&](Rank& rank) { train(trial, rank); }, trial.device);
 }
 
-// report_of returns what the first rank's device did; the same under all schedules.
+// report_of returns the report of the first rank's device; the same under all schedules.
 inline DeviceReport report_of(std::size_t ranks, const std::function<void(Rank&)>& body,
                               const DeviceModel& device = {}) {
   std::optional<DeviceReport> first;

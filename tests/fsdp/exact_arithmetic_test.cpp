@@ -10,12 +10,12 @@
 #include "core/tensor/chunk.h"
 #include "fsdp/fsdp_module.h"
 #include "fsdp/named_params.h"
+#include "fsdp/state/state.h"
 #include "sharding/api/clip.h"
 #include "sharding/dtensor/dtensor.h"
 #include "tests/fsdp/sharded_worlds.h"
 
-// What fully_shard does to gradients in exact arithmetic, beyond the random draws of
-// fully_shard_test.cpp.
+// Gradients of fully_shard in exact arithmetic, beyond the random draws of fully_shard_test.cpp.
 namespace simmesh::fsdp {
 namespace {
 
@@ -117,7 +117,7 @@ TEST(ExactArithmetic, ClippingKnowsAllMagnitudesOnAllRanks) {
           Arithmetic::exact());
 }
 
-// The user's own reduce-scatter and hook run, and see what they see in other arithmetics.
+// The user's own reduce-scatter and hook run, and see the same as in other arithmetics.
 TEST(ExactArithmetic, HooksOfTheUserRun) {
   std::vector<std::int64_t> calls[2];
   for (bool is_exact : {false, true}) {

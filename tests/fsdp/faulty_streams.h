@@ -4,7 +4,9 @@
 #include <gsl/pointers>
 #include <memory>
 
+#include "fsdp/communication/comm_context.h"
 #include "fsdp/communication/comm_streams.h"
+#include "fsdp/param_group/param_group.h"
 #include "fsdp/state/state.h"
 
 // Each class leaves out one thing of what keeps streams and the allocator safe, so that tests can
@@ -58,9 +60,9 @@ struct NoWaitForOffload final : CommStreams {
   void wait_for_offload(const StreamEvent&) override {}
 };
 
-// Until when the buffer of an all-reduce among replicas is held: not at all, or until the
-// collective is through, both of which corrupted gradients; or until the end of backward, which
-// held one for each layer.
+// Variants of the time for which the buffer of an all-reduce among replicas is held: not at all, or
+// until the collective has ended, both of which corrupted gradients; or until the end of backward,
+// which held one for each layer.
 struct DropsAllReduceBuffer final : CommStreams {
   void hold_all_reduce(AllReduceBuffer) override {}
 };
@@ -73,14 +75,14 @@ struct HoldsUntilTheEnd final : CommStreams {
   void release_all_reduce() override {}
 };
 
-// What is held only until the collective is through, where a group's reduction doesn't wait for the
-// end of its earlier one either.
+// Holds the buffer only until the collective has ended, and a group's reduction doesn't wait for
+// the end of its earlier one either.
 struct NoWaitAfterAllReduce final : HoldsUntilAllReduced {
   void wait_for_earlier_reduction(const StreamEvent&) override {}
 };
 
-// Only the last group of a module gives inputs of reductions up. What is observed says which group
-// that would be.
+// Only the last group of a module gives inputs of reductions up. The observed events tell which
+// group that would be.
 struct OnlyTheLastGroupRecycles final : CommStreams {
   void recycle_reduce_inputs(std::size_t count) override {
     if (current && current->state().groups().back().get() == current)

@@ -6,6 +6,7 @@
 #include "core/nn/containers.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
+#include "fsdp/param/options.h"
 #include "fsdp/state/event_fields.h"
 #include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
@@ -39,7 +40,7 @@ bool drops(const std::vector<EventFields>& events) {
   return false;
 }
 
-// Sharing after the first forwards reaches nested modules too: each root goes on as if alone, over
+// Sharing after the first forwards reaches nested modules too: each root behaves as if alone, over
 // any number of iterations. PyTorch's roots prefetch each other's layers.
 SIMMESH_TEST(ShareCommCtx, LeavesEachRootsEventsAsTheyAre, {.mesh = {2}}) {
   TwoRoots alone, shared;
@@ -167,8 +168,8 @@ SIMMESH_TEST(FSDPModule, ResetsNothingBeforeTheFirstForward, {.mesh = {2}}) {
   root.reset_iter_state();
 }
 
-// Pieces that lie on a smaller mesh are gathered there, whatever was set since. PyTorch gathers
-// them over the whole mesh.
+// Pieces on a smaller mesh are gathered there, whatever was set since. PyTorch gathers them over
+// the whole mesh.
 SIMMESH_TEST(FSDPModule, GathersWhereThePiecesLie, {.mesh = {4}}) {
   nn::ModulePtr model = build_model(small_model(1, 5));
   fully_shard(model->find("layers.0"), {.reshard_after_forward = 2});

@@ -45,7 +45,7 @@ TEST(KnownFaults, RanksUseDifferentParameters) {
   EXPECT_EQ(failure_of(2, body(true)), "");
 }
 
-// A rank that skips a module never comes to its gather.
+// A rank that skips a module never reaches its gather.
 TEST(KnownFaults, ARankSkipsAModule) {
   auto body = [](bool skips) {
     return [skips](Rank& rank) {
@@ -79,7 +79,7 @@ TEST(KnownFaults, ReplicasStartApart) {
   EXPECT_EQ(failure_of(2, body(false)), "");
 }
 
-// A shard that is padded again leaves a cached state dict behind, on ranks with padding only.
+// A shard that is padded again makes a cached state dict stale, on ranks with padding only.
 TEST(KnownFaults, AShardIsPaddedAgain) {
   auto body = [](bool pads) {
     return [pads](Rank&) {

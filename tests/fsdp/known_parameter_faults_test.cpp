@@ -67,8 +67,9 @@ TEST(KnownParameterFaults, ATiedWeightIsInTwoGroups) {
   EXPECT_EQ(failure_of(2, body(false)), "");
 }
 
-// What the second group did to the shard of the first: on ranks with padding it padded it again, in
-// memory of its own, which from then on was gathered, while the optimiser went on with the other.
+// Does to the first group's shard what the second group did: on ranks with padding it padded the
+// shard again, in memory of its own, which from then on was gathered, while the optimiser used the
+// other.
 void pad_apart(nn::Module& model) {
   for (const NamedParam& named : named_params(model)) {
     const FSDPParam& param = *named.param;
@@ -222,8 +223,8 @@ nn::ModulePtr fan_of_pq() {
   return nn::build(node);
 }
 
-// A micro-batch without sync leaves gradients of what it used in float32, and the next one fresh
-// ones in bfloat16. Reduced in the dtype of the fresh ones, 256 + 1 is 256.
+// A micro-batch without sync leaves gradients of the used parameters in float32, and the next one
+// fresh ones in bfloat16. Reduced in the dtype of the fresh ones, 256 + 1 is 256.
 TEST(KnownParameterFaults, AccumulatedGradientsTakeTheDtypeOfFreshOnes) {
   auto body = [](bool narrows) {
     return [narrows](Rank& rank) {

@@ -32,7 +32,7 @@ TEST(KnownStreamFaults, TheNextLayerReusesTheBufferOfAnAllReduce) {
 // The first cure held such a buffer for each layer until the end of backward. Ours holds two,
 // however many layers there are.
 TEST(KnownStreamFaults, BuffersOfAllLayersAreHeld) {
-  // A layer's gradients in bfloat16, of which a rank has half.
+  // A layer's gradients in bfloat16; a rank has half of them.
   constexpr std::int64_t width = 64, block = (2 * width * (width + 2) + 2 * width + 2) * 2 / 2;
   std::vector<std::int64_t> right, faulty;
   for (std::int64_t layers : {4, 5, 6}) {

@@ -60,7 +60,7 @@ struct WeightBytes {
   }
 };
 
-// Formula is the peak, as the largest of what is held at certain moments.
+// Formula is the peak, as the largest of the bytes held at certain moments.
 class Formula {
  public:
   Formula(const Stack& stack, std::int64_t rank)
@@ -82,7 +82,7 @@ class Formula {
 
  private:
   void at(std::int64_t bytes) { most_ = std::max(most_, bytes); }
-  // What i blocks that ran forward, or didn't run backward, keep.
+  // The bytes that i blocks keep that ran forward, or didn't run backward.
   std::int64_t kept(std::int64_t i) const {
     return i * (stack_.mode == Mode::keeps ? block_.U : block_.kept);
   }

@@ -12,14 +12,14 @@
 #include "fsdp/state/event_fields.h"
 #include "tests/fsdp/sharded_worlds.h"
 
-// What FSDP2 does under PyTorch 2.13 and under 2.15. All values are those of the real releases.
+// FSDP2 under PyTorch 2.13 and under 2.15. All values are those of the real releases.
 namespace simmesh::fsdp {
 namespace {
 
 using Texts = std::vector<std::string>;
 using Body = std::function<Texts(const DeviceMesh& mesh)>;
 
-// What every rank sees under a release, under many schedules.
+// Returns the texts of every rank under a release, under many schedules.
 Texts seen_under(Release release, const Shape& mesh, const Body& body) {
   Texts seen;
   testing::MeshTest test{.mesh = mesh, .release = release};

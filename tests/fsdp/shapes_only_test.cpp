@@ -10,7 +10,7 @@
 #include "sharding/api/clip.h"
 #include "tests/fsdp/sharded_worlds.h"
 
-// A world of shapes only must cost each rank, and do, what the world with data costs and does.
+// A world of shapes only must cost each rank, and do, the same as the world with data.
 namespace simmesh::fsdp {
 namespace {
 
@@ -170,7 +170,7 @@ TEST(ShapesOnlyTraining, IsTheSameUnderEverySchedule) {
   }
 }
 
-// Virtual times, races and the model of the allocator see what was launched, not what was computed.
+// Virtual times, races and the model of the allocator depend on launches, not on results.
 TEST(ShapesOnlyTraining, HasTheTimesOfTheWorldWithData) {
   Training training{.mesh = {2, 2}, .reshard = true, .is_mixed = true};
   SeenTraining full = run_training(training, {.device = DeviceModel{}});

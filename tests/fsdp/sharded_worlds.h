@@ -52,9 +52,9 @@ inline void every_schedule(std::size_t ranks, const std::function<void(Rank&)>& 
                          [&](const DeviceMesh&) { body(this_rank()); });
 }
 
-// failure_of returns what the first failing rank says, empty where all is well. Under another
-// schedule a run must fail as well, though maybe in other words, or give the same data and leave
-// nothing alive.
+// failure_of returns the error of the first failing rank, empty for none. Under another schedule a
+// run must fail as well, though maybe in other words, or give the same data and leave nothing
+// alive.
 inline std::string failure_of(std::size_t ranks, const std::function<void(Rank&)>& body,
                               const std::optional<DeviceModel>& device = {}) {
   std::optional<Outcome> first;

@@ -2,6 +2,7 @@
 
 #include "core/nn/linear.h"
 #include "core/ops/elementwise/inplace.h"
+#include "fsdp/param/event.h"
 #include "tests/fsdp/device_trials.h"
 
 // Streams race where a wait or a buffer's owner is missing. Each program is right as it is; with a
@@ -161,7 +162,7 @@ TEST(Streams, EachRemovedWaitRaces) {
   EXPECT_NE(race_in(cast).find("on stream reduce_scatter"), std::string::npos) << race_in(cast);
 }
 
-// A hook runs behind the reduce-scatter, on the stream that all-reduces or on its own, and the
+// A hook runs after the reduce-scatter, on the stream that all-reduces or on its own, and the
 // gradients wait for it.
 TEST(Streams, HooksRunWhereTheyAreToldTo) {
   for (bool own_stream : {false, true}) {
@@ -198,8 +199,8 @@ struct CountsOffloadWaits final : CommStreams {
   int& waits_;
 };
 
-// Gradients come to pinned memory while backward goes on: the host waits for them at its end. To
-// other memory each copy holds it up.
+// Gradients are copied to pinned memory while backward continues: the host waits for them at its
+// end. With other memory each copy makes it wait.
 TEST(Streams, CopiesToPinnedMemoryDontHoldUpTheHost) {
   for (bool pins : {true, false}) {
     Outcome outcome = on_devices(2, {}, "fifo", 1, [pins](Rank&) {
@@ -278,8 +279,8 @@ TEST(Streams, AChunkedLossNeedsTheEventAfterAccumulation) {
   EXPECT_NE(race.find("on stream all_reduce"), std::string::npos) << race;
 }
 
-// Compute that takes longer than communication hides it: what is exposed is the same for any number
-// of layers, namely the first gather and the last reduction.
+// Compute that takes longer than communication hides it: the exposed time is the same for any
+// number of layers, namely the first gather and the last reduction.
 TEST(Streams, ComputeHidesCommunication) {
   std::vector<double> exposed_us;
   for (std::int64_t layers : {3, 5, 7}) {
@@ -299,7 +300,7 @@ TEST(Streams, ComputeHidesCommunication) {
 }
 
 // Where communication takes longer, reductions that needn't queue behind gathers, or may have more
-// inputs in flight, let a step end earlier.
+// inputs in flight, make a step end earlier.
 TEST(Streams, SlowLinksShowWhatHoldsThemUp) {
   auto makespan_us = [](const std::function<void(FSDPModule)>& set) {
     Trial trial{.layers = 6,

@@ -23,7 +23,7 @@ struct Draw {
   FsdpPlan plan;
   TrainingTask task;
   SyncMode sync = SyncMode::every;
-  // What only the newest release has; drawn for one in two, and left out under others.
+  // Settings that only the newest release has; drawn for one in two, and left out under others.
   ShardedSettings newest;
   bool on_devices = false;
   bool is_mixed = false;
@@ -136,7 +136,7 @@ std::vector<WrapPlan> drawn_wraps(const Draw& draw, std::int64_t layers, RandomS
   if (draw.is_mixed) {
     fsdp::MixedPrecisionPolicy policy = drawn_precision(random);
     for (WrapPlan& each : wraps) each.mp_policy = policy;
-    wraps.back().mp_policy.output_dtype = DType::float32;  // of what the loss gets
+    wraps.back().mp_policy.output_dtype = DType::float32;  // the dtype of the loss's input
   }
   return wraps;
 }
@@ -210,7 +210,7 @@ void expect_equal(const TrainingResult& expected, const TrainingResult& actual) 
   expect_equal(expected.optimizer_state, actual.optimizer_state, "optimiser state");
 }
 
-// Optimisers take gradients of the parameters' dtype. What widening leaves is what was rounded.
+// Optimisers take gradients of the parameters' dtype. Widening keeps the rounded values.
 void widen_gradients(nn::Module& model) {
   NoGrad mode;
   for (Tensor& parameter : model.parameters()) {

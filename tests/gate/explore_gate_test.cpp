@@ -53,7 +53,7 @@ TEST(ExploreGate, JobsChangeNothing) {
   }
 }
 
-// If this fails, Ctrl-C isn't obeyed, or what was found until then is lost.
+// If this fails, Ctrl-C isn't obeyed, or the results so far are lost.
 TEST(ExploreGate, AnInterruptionKeepsWhatWasFound) {
   for (bool exhaustive : {false, true})
     for (std::uint64_t runs : {0u, 1u}) {

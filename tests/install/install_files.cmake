@@ -1,5 +1,5 @@
-# Installs the build tree BUILD below a staging folder, as packagers do, and moves what was installed to PREFIX: an installed
-# tree works wherever it lies.
+# Installs the build tree BUILD below a staging folder, as packagers do, and moves the installed
+# files to PREFIX: an installed tree works anywhere.
 #
 #   cmake -D BUILD=... -D PREFIX=... -P install_files.cmake
 file(REMOVE_RECURSE ${PREFIX} ${PREFIX}.stage)
@@ -11,6 +11,15 @@ if(NOT status EQUAL 0)
 endif()
 file(RENAME ${PREFIX}.stage/opt/simmesh ${PREFIX})
 file(REMOVE_RECURSE ${PREFIX}.stage)
+
+# The headers that programs see are the same as where this tree is a part of their build.
+file(GLOB_RECURSE exported RELATIVE ${BUILD}/headers ${BUILD}/headers/simmesh/*)
+file(GLOB_RECURSE installed RELATIVE ${PREFIX}/include ${PREFIX}/include/*)
+if(NOT installed OR NOT installed STREQUAL exported)
+  list(REMOVE_ITEM installed ${exported})
+  message(FATAL_ERROR "expected the headers in ${BUILD}/headers to be installed, and no others, got besides: ${installed}")
+endif()
+
 execute_process(COMMAND ${PREFIX}/bin/simmesh --version RESULT_VARIABLE status OUTPUT_QUIET)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "the installed program ended with '${status}'")

@@ -237,7 +237,7 @@ TEST(ReleaseChanges, PreserveRankOrder) {
   EXPECT_EQ(with_rank_order(Release::v2_15), "a mesh");
 }
 
-// A mesh with the option must not be taken for one without, and no cut of it loses the option.
+// A mesh with the option must not equal one without, and no cut of it loses the option.
 TEST(DeviceMesh, RankOrderIsInherited) {
   MeshViewer viewer{.rank = 1, .world_size = 4};
   RankList ranks = RankList::of({3, 1, 0, 2});

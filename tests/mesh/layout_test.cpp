@@ -64,8 +64,8 @@ TEST(Layout, MapsAsNestedLoopsDo) {
   }
 }
 
-// Equality stands for equal maps: were two descriptions of one map kept apart, a flattened mesh
-// would not be found again.
+// Equality means equal maps: if two descriptions of one map differed, a flattened mesh would not be
+// found again.
 TEST(Layout, EqualExactlyIfTheyMapAlike) {
   std::map<std::vector<std::int64_t>, Layout> by_offsets;
   std::map<std::string, std::vector<std::int64_t>> by_text;

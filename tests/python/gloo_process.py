@@ -1,6 +1,6 @@
 """Runs the parallel programs in a process of a gloo job, and saves what they return.
 
-    python gloo_process.py RANK WORLD_SIZE FOLDER
+python gloo_process.py RANK WORLD_SIZE FOLDER
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ import sys
 
 import torch
 import torch.distributed as dist
+
 from parallel_programs import PROGRAMS
 
 
 def main(rank: int, world_size: int, folder: str) -> None:
-    """Runs each program with a default group of its own, on one thread as torchrun's processes do."""
+    """Runs each program with a default group of its own, on one thread as under torchrun."""
     torch.set_num_threads(1)
     for program in PROGRAMS:
         store = dist.FileStore(f"{folder}/store_{program.__name__}", world_size)

@@ -204,7 +204,10 @@ def sequence_parallel() -> Any:
     mesh = init_device_mesh("cpu", (4,))
     torch.manual_seed(0)
     module = torch.nn.Sequential(
-        torch.nn.Linear(8, 16), torch.nn.Linear(16, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 12)
+        torch.nn.Linear(8, 16),
+        torch.nn.Linear(16, 8),
+        torch.nn.LayerNorm(8),
+        torch.nn.Linear(8, 12),
     )
     plan = {
         "0": ColwiseParallel(),
@@ -222,17 +225,18 @@ def sequence_parallel() -> Any:
 
 def checkpoint() -> Any:
     """Parameters that were saved by all ranks and loaded into another model."""
-    folder = [tempfile.mkdtemp() if dist.get_rank() == 0 else None]
-    dist.broadcast_object_list(folder)
+    folders = [tempfile.mkdtemp() if dist.get_rank() == 0 else ""]
+    dist.broadcast_object_list(folders)
+    folder = folders[0]
     saved, loaded = fully_shard(model()), fully_shard(model())
     train(saved, dist.get_rank(), steps=1)
-    distributed_checkpoint.save(get_model_state_dict(saved), checkpoint_id=folder[0])
+    distributed_checkpoint.save(get_model_state_dict(saved), checkpoint_id=folder)
     state = get_model_state_dict(loaded)
-    distributed_checkpoint.load(state, checkpoint_id=folder[0])
+    distributed_checkpoint.load(state, checkpoint_id=folder)
     set_model_state_dict(loaded, state)
     dist.barrier()
     if dist.get_rank() == 0:
-        shutil.rmtree(folder[0])
+        shutil.rmtree(folder)
     return [parameter.full_tensor() for parameter in loaded.parameters()]
 
 

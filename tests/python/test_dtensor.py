@@ -26,7 +26,7 @@ def test_redistributions_keep_every_bit(source: str) -> None:
 
 
 def test_says_what_it_is() -> None:
-    def body(rank: int) -> tuple[object, ...]:
+    def body(rank: int) -> tuple[object, str]:
         mesh = simmesh.init_device_mesh((2, 2), ("dp", "tp"))
         x = simmesh.distribute_tensor(FULL, mesh, [Shard(0), Replicate()])
         assert x.device_mesh == mesh and x.shape == (16, 8) and x.dtype == "float32"

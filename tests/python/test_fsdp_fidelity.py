@@ -1,4 +1,4 @@
-"""PyTorch's FSDP2 and the C++ one do the same: one process runs both and compares events and bits."""
+"""PyTorch's FSDP2 and the C++ one do the same: one process runs both, compares events and bits."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from torch import nn
+
 import simmesh
 from simmesh import recording
 from simmesh.recording import cases
 from simmesh.recording.fsdp import questions
-from torch import nn
 
 SEEDS = range(20)
 
@@ -19,7 +20,7 @@ SEEDS = range(20)
 def holds(
     found: list[cases.Case], folder: Path, arithmetic: str | None = None
 ) -> simmesh.Verification:
-    """What the C++ FSDP2 makes of the cases."""
+    """Verifies the cases with the C++ FSDP2."""
     path = folder / "recorded.jsonl"
     cases.write(found, path)
     return simmesh.verify(path, arithmetic=arithmetic)
@@ -120,7 +121,8 @@ def test_mixed_precision(mesh: tuple[int, ...], policy: dict[str, Any], tmp_path
 
 
 def test_known_difference(tmp_path: Path) -> None:
-    # After a partial reshard PyTorch gathers wrong rows if they are uneven; docs/differences.md has the entry.
+    # After a partial reshard PyTorch gathers wrong rows if they are uneven; docs/differences.md has
+    # the entry.
     found = recording.fsdp(
         narrow, mesh=(4,), wrap=["0"], reshard_after_forward=2, kinds=["fsdp_layout"]
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from repository import GATES
 
 import simmesh
+from repository import GATES
 
 
 def test_gate_holds() -> None:

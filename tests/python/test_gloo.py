@@ -1,4 +1,6 @@
-"""Ranks compute the bits of the processes of a gloo job, when sums are added in the order of gloo's ring."""
+"""Ranks compute the bits of the processes of a gloo job, when sums are added in the order of gloo's
+ring.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,9 @@ from typing import Any, Callable
 
 import pytest
 import torch
-from parallel_programs import PROGRAMS
 
 import simmesh
+from parallel_programs import PROGRAMS
 
 WORLD_SIZE = 4
 
@@ -22,7 +24,9 @@ def gloo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gloo")
     here = Path(__file__).parent
     processes = [
-        subprocess.Popen([sys.executable, "gloo_process.py", str(rank), str(WORLD_SIZE), str(folder)], cwd=here)
+        subprocess.Popen(
+            [sys.executable, "gloo_process.py", str(rank), str(WORLD_SIZE), str(folder)], cwd=here
+        )
         for rank in range(WORLD_SIZE)
     ]
     assert [process.wait() for process in processes] == [0] * WORLD_SIZE
@@ -36,7 +40,9 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_equals_processes_of_gloo(program: Callable[[], Any], gloo: Path) -> None:
-    """Would fail if a collective, or a parallelism on top of it, computed something else than it does with gloo."""
+    """Would fail if a collective, or a parallelism on top of it, computed something else than it
+    does with gloo.
+    """
     ran = simmesh.spmd_run(program, world_size=WORLD_SIZE, arithmetic="as_gloo_ring")
     assert ran.outcome.ok, ran.outcome.report
     for rank in range(WORLD_SIZE):

@@ -41,7 +41,11 @@ def test_answers_questions() -> None:
     assert Shard(1).dim == 1 and Replicate().dim is None
     assert Partial("avg").reduce_op == "avg" and Shard(0).reduce_op is None
     assert Partial().is_partial() and not Partial().is_partial("max")
-    assert Placement("MaskP").is_partial("sum") and Placement("NormP(2)").is_partial() and not Replicate().is_partial()
+    assert (
+        Placement("MaskP").is_partial("sum")
+        and Placement("NormP(2)").is_partial()
+        and not Replicate().is_partial()
+    )
     assert StridedShard(0, 4).split_factor == 4 and not StridedShard(0, 4).is_shard()
     assert Replicate().is_replicate()
 

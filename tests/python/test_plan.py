@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -32,20 +33,30 @@ def test_has_steps() -> None:
 
 def test_takes_a_mesh() -> None:
     mesh = DeviceMesh((2, 4), ("dp", "tp"))
-    words = {"shape": (16, 8), "source": [Shard(0), Replicate()], "target": "R,R"}
+    words: dict[str, Any] = {"shape": (16, 8), "source": [Shard(0), Replicate()], "target": "R,R"}
     assert str(simmesh.plan(mesh, **words)) == str(simmesh.plan((2, 4), **words))
     assert simmesh.plan(mesh["tp"], (8,), "S(0)", "R").collectives == {"all_gather": 1}
 
 
 def test_follows_its_words() -> None:
-    gather = {"mesh": (2, 4), "shape": (16, 8), "source": "S(0),S(0)", "target": "R,R"}
+    gather: dict[str, Any] = {
+        "mesh": (2, 4),
+        "shape": (16, 8),
+        "source": "S(0),S(0)",
+        "target": "R,R",
+    }
     merged = simmesh.plan(**gather, flattened=[(0, 1)])
     assert [step.text for step in merged.steps] == ["S(0)-->R on mesh dims 0+1"]
     assert simmesh.plan(**gather, planner="graph").planner == "graph"
     assert simmesh.plan(**gather, devices_per_host=8).cost_us < simmesh.plan(**gather).cost_us
     wide, narrow = (simmesh.plan(**gather, dtype=dtype) for dtype in ("float64", "float32"))
     assert wide.bytes_per_rank == 2 * narrow.bytes_per_rank
-    reduce = {"mesh": (2, 2), "shape": (4,), "source": "P(avg),R", "target": "P(sum),R"}
+    reduce: dict[str, Any] = {
+        "mesh": (2, 2),
+        "shape": (4,),
+        "source": "P(avg),R",
+        "target": "P(sum),R",
+    }
     old = simmesh.plan(**reduce, planner="graph", release="2.13")
     assert str(old) != str(simmesh.plan(**reduce, planner="graph"))
 

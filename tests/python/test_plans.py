@@ -1,13 +1,14 @@
-"""Ranks plan redistributions for themselves: uneven shards land where each rank's coordinate says."""
+"""Ranks plan redistributions themselves: uneven shards land where a rank's coordinate says."""
 
 from __future__ import annotations
 
 import pytest
-import simmesh
 import torch
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Shard, distribute_tensor
 from torch.distributed.tensor._redistribute import use_min_cost_redistribution_plan
+
+import simmesh
 
 
 @pytest.mark.parametrize("is_graph", [False, True])

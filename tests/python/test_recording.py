@@ -6,15 +6,17 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-import simmesh
 import torch
+from torch import nn
+
+import simmesh
 from repository import CASES
 from simmesh import recording
 from simmesh.recording import cases, formula
 from simmesh.recording_command import run
-from torch import nn
 
 SEEDS = range(20)
 KINDS = [
@@ -95,7 +97,7 @@ def test_answers_as_processes_did(file: str, every: int, source: str) -> None:
     ]
     assert len(chosen) > 5
     for case in chosen:
-        # Of these fields simmesh compares nothing, or they say how an answer was checked.
+        # simmesh does not compare these fields, or they say how an answer was checked.
         unasked = ["oracle", "used", "steps", "aten"] if "op" in case else ["oracle"]
         # That recorder counted their gathers twice: docs/differences.md.
         unasked += ["comm"] if case.get("op") in ("argmax", "argmin") else []
@@ -137,7 +139,7 @@ def test_differences_between_versions(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "uint8"])
 @pytest.mark.parametrize("rule", ["wide", "small", "unit", "positive"])
 def test_formulas_are_those_of_simmesh(rule: str, dtype: str) -> None:
-    scale = {}
+    scale: dict[str, Any] = {}
     if rule == "unit":
         if "float" not in dtype:
             return
@@ -148,7 +150,7 @@ def test_formulas_are_those_of_simmesh(rule: str, dtype: str) -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="expected one of .*fsdp.*, got 'fsdq'"):
+    with pytest.raises(ValueError, match=r"expected one of .*fsdp.*, got 'fsdq'"):
         recording.random_cases(["fsdq"])
     with pytest.raises(ValueError, match="one or two dims"):
         recording.random_cases(["fsdp"], seeds=[0], mesh=(2, 2, 2))

@@ -1,8 +1,9 @@
-"""What DTensor has derived in one run never shows in the next, whatever that does differently."""
+"""Nothing that DTensor has derived in one run shows in the next, however that run differs."""
 
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from simmesh.torch import run
 
 
 def on_ranks(program: Any, *arguments: Any) -> list[Any]:
-    """What ``program`` returns on each of 4 ranks; fails if the run does."""
+    """Returns the value of ``program`` on each of 4 ranks; fails if the run does."""
     ran = simmesh.spmd_run(program, *arguments)
     assert ran.outcome.ok, ran.outcome.report
     return ran.results
@@ -94,7 +95,7 @@ def test_a_rank_with_another_coordinate_cuts_its_own_shards() -> None:
         return sizes
 
     for reverse in (False, True, False):
-        ran = run(lambda rank: body(rank, reverse), 4)
+        ran = run(partial(body, reverse=reverse), 4)
         assert ran.outcome.ok, ran.outcome.report
         sizes = [[2, 2], [2, 2], [2, 2], [0, 0]]
         assert ran.results == (sizes[::-1] if reverse else sizes)

@@ -127,7 +127,7 @@ def test_dlpack_copies_unless_told() -> None:
     assert np.array_equal(copy, tensor.numpy()) and not np.shares_memory(copy, tensor.numpy())
     shared = np.from_dlpack(tensor, copy=False)
     assert np.shares_memory(shared, tensor.numpy()) and not shared.flags.writeable
-    with pytest.raises(BufferError, match="DLPack 1.0"):
+    with pytest.raises(BufferError, match=r"DLPack 1\.0"):
         tensor.__dlpack__(copy=False)
     assert tensor.__dlpack_device__() == (1, 0)
 

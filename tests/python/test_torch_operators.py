@@ -19,7 +19,9 @@ def test_another_schema_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Would fail if a kernel could get arguments that it doesn't know."""
     operators.check_schemas()
     monkeypatch.setitem(operators.SCHEMAS, "send", "(Tensor tensor) -> int")
-    with pytest.raises(RuntimeError, match=r"expected the operator c10d::send\(Tensor tensor\).*got c10d::send"):
+    with pytest.raises(
+        RuntimeError, match=r"expected the operator c10d::send\(Tensor tensor\).*got c10d::send"
+    ):
         operators.check_schemas()
 
 
@@ -31,7 +33,9 @@ names = [name for name in torch._C._dispatch_get_all_op_names() if name != "c10d
 torch._C._dispatch_get_all_op_names = lambda: names
 import simmesh.torch
 """
-    ended = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], text=True, capture_output=True, check=False
+    )
     assert ended.returncode == 1
     assert "expected the operator c10d::send, got torch" in ended.stderr
 

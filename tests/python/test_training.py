@@ -6,9 +6,9 @@ from typing import Any, Callable
 
 import pytest
 import torch  # noqa: F401
-from parallel_programs import PARALLELISMS, PROGRAMS
 
 import simmesh
+from parallel_programs import PARALLELISMS, PROGRAMS
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

@@ -1,4 +1,4 @@
-"""The files and commands on the pages about Python and about recording print what the pages show."""
+"""The files and commands on the pages about Python and recording print what the pages show."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from repository import ROOT
 
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 RECORDING = (ROOT / "docs" / "record_cases.md").read_text(encoding="utf-8")
-SESSIONS = re.findall(r"```python\n# (\S+)\n(.*?)```\n\n```text\n\$ (.*?)\n(.*?)```", PAGE, re.DOTALL)
+SESSIONS = re.findall(
+    r"```python\n# (\S+)\n(.*?)```\n\n```text\n\$ (.*?)\n(.*?)```", PAGE, re.DOTALL
+)
 
 
 def holds_in_order(output: str, shown: str) -> str | None:
-    """The first line of ``shown`` that ``output`` doesn't have behind those before it; ``...`` stands for any text."""
+    """The first line of ``shown`` that ``output`` doesn't have behind those before it; ``...``
+    stands for any text.
+    """
     position = 0
     for line in shown.splitlines():
         pattern = ".*".join(re.escape(part) for part in line.strip().split("..."))
@@ -35,24 +39,35 @@ def test_the_page_has_sessions() -> None:
     assert len(SESSIONS) == PAGE.count("```python") >= 3
 
 
-@pytest.mark.parametrize("name, program, command, shown", SESSIONS, ids=[each[0] for each in SESSIONS])
+@pytest.mark.parametrize(
+    ("name", "program", "command", "shown"), SESSIONS, ids=[each[0] for each in SESSIONS]
+)
 def test_a_file_prints_what_the_page_shows(
     name: str, program: str, command: str, shown: str, tmp_path: Path
 ) -> None:
     """Would fail if the page promised what a reader doesn't see."""
     (tmp_path / name).write_text(f"# {name}\n{program}", encoding="utf-8")
-    (tmp_path / "conftest.py").write_text((ROOT / "tests/python/conftest.py").read_text("utf-8"), "utf-8")
+    (tmp_path / "conftest.py").write_text(
+        (ROOT / "tests/python/conftest.py").read_text("utf-8"), "utf-8"
+    )
     output = printed(command, tmp_path)
     assert holds_in_order(output, shown) is None, output
 
 
 def printed(command: str, folder: Path) -> str:
-    """What a command prints in a folder. Raises KeyError for a command of another name than those of the pages."""
+    """Returns the output of a command in a folder. Raises KeyError for a command that isn't on
+    the pages.
+    """
     name, *words = command.split()
     words = {"python": [], "pytest": ["-m", "pytest"]}[name] + words
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.run(
-        [sys.executable, *words], cwd=folder, env=environment, text=True, capture_output=True, check=False
+        [sys.executable, *words],
+        cwd=folder,
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=False,
     ).stdout
 
 

@@ -8,9 +8,9 @@ import threading
 import time
 
 import pytest
-from repository import CASES
 
 import simmesh
+from repository import CASES
 
 
 def test_rules_of_an_op_hold() -> None:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import simmesh
-from simmesh import World
+from simmesh import Tensor, Work, World
+
+
+def result(work: Work) -> Tensor:
+    """Waits for work that has a result."""
+    tensor = work.wait()
+    assert tensor is not None
+    return tensor
 
 
 def test_started_collectives() -> None:
     def body(rank: int) -> tuple[float, list[float]]:
         total = simmesh.all_reduce_async(simmesh.full((), rank))
         whole = simmesh.all_gather_async(simmesh.full((1,), rank))
-        gathered = whole.wait().tolist()
+        gathered = result(whole).tolist()
         assert whole.is_completed()
-        return total.wait().item(), gathered
+        return result(total).item(), gathered
 
     assert World(3).results(body) == [(3.0, [0.0, 1.0, 2.0])] * 3
 
@@ -25,7 +32,7 @@ def test_messages() -> None:
             assert work.wait() is None
             return 0.0
         first, sender = simmesh.recv((2,), 0)
-        second = simmesh.irecv((2,), 0, tag=5).wait()
+        second = result(simmesh.irecv((2,), 0, tag=5))
         assert sender == 0
         return (first + second).tolist()[0]
 

@@ -12,8 +12,8 @@ os.environ.setdefault("BACKEND", "gloo")
 os.environ.setdefault("WORLD_SIZE", "3")
 os.environ.setdefault("TEMP_DIR", tempfile.gettempdir())
 
-import torch  # noqa: E402
-from torch.testing._internal.distributed.distributed_test import (  # noqa: E402
+import torch
+from torch.testing._internal.distributed.distributed_test import (
     DistributedTest,
     TestDistBackend,
 )

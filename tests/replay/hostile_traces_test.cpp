@@ -30,7 +30,7 @@ std::string text_of_file(const std::string& path) {
   return text.str();
 }
 
-// The recorded broken traces, most of which are whole but for one fault.
+// The recorded broken traces, most of which have a single fault.
 std::vector<std::string> recorded_traces() {
   std::vector<std::string> texts;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(
@@ -40,7 +40,7 @@ std::vector<std::string> recorded_traces() {
   return texts;
 }
 
-// Counts what came of inputs.
+// Counts the endings of inputs.
 struct Endings {
   std::int64_t read = 0, refused = 0;
 
@@ -65,7 +65,7 @@ TraceJob job_of(const std::string& text) {
 }
 
 // Whatever a trace holds, reading it ends with a trace or an Error, and takes memory in proportion
-// to the text: a window of it, and what a node of two bytes may become.
+// to the text: a window of it, and the expansion of nodes of two bytes.
 void read_changed_traces(std::int64_t inputs) {
   constexpr std::size_t memory_free = 1 << 21, memory_times = 192;
   std::vector<std::string> files = recorded_traces();
@@ -136,7 +136,8 @@ void unpack_changed_archives(std::int64_t inputs) {
 TEST(HostileTraces, AreReadOrRefused) { read_changed_traces(14'000); }
 TEST(HostileTraces, AreReportedOn) { report_changed_traces(4'000); }
 TEST(HostileTraces, MayBeArchives) { unpack_changed_archives(2'000); }
-// By hand: bin/replay_test --gtest_also_run_disabled_tests --gtest_filter='HostileTraces.*'
+
+// It takes minutes; `./dev test --long` runs it.
 TEST(HostileTraces, DISABLED_AMillionAreReadOrRefused) {
   read_changed_traces(800'000);
   report_changed_traces(100'000);

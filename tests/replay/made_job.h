@@ -41,7 +41,7 @@ struct MadeComm {
   std::optional<std::int64_t> sequence = std::nullopt;
 };
 
-// MadeTrace makes the trace of one rank: a root, a thread, and what is added, from node 3 on.
+// MadeTrace makes the trace of one rank: a root, a thread, and the added nodes, from node 3 on.
 //
 //   RankTrace trace = MadeTrace(0).group("0", {0, 1}).add({.name = "allreduce"}).done();
 class MadeTrace {
@@ -105,7 +105,7 @@ class MadeTrace {
 
   TraceNode& last() { return trace().nodes.back(); }
   TraceComm& last_comm() { return trace().comms.back(); }
-  // figures sets what the last communication says about its group.
+  // figures sets the figures that the last communication records about its group.
   MadeTrace& figures(std::int64_t start, std::int64_t stride, std::int64_t size) {
     last_comm().global_rank_start = start;
     last_comm().global_rank_stride = stride;

@@ -39,8 +39,8 @@ inline std::string to_text(const NodeText& node) {
       node.op_schema, node.more_attributes);
 }
 
-// trace_text returns a trace of these nodes, with a root and a root of thread 1 before them, which
-// have the ids 1 and 2 and stand last, as PyTorch writes them.
+// trace_text returns a trace of these nodes, with a root and a root of thread 1, which have the ids
+// 1 and 2 and come last, as PyTorch writes them.
 inline std::string trace_text(const std::vector<NodeText>& nodes,
                               std::string_view schema = "1.1.1-chakra.0.0.4") {
   std::string text = fmt::format(R"({{"schema": "{}", "pid": 1, "nodes": [)", schema);

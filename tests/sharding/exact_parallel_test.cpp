@@ -120,8 +120,8 @@ DTensor partial_product(const Tensor& a, const Tensor& b, const DeviceMesh& mesh
   return from_local(part, mesh, {Partial(ReduceOp::sum), Partial(ReduceOp::sum)});
 }
 
-// Whatever the way from two partial dims: one by one, by reduce-scatter, with what is sharded moved
-// in between, or partial again.
+// Any way out of two partial dims: one by one, by reduce-scatter, with a redistribution of the
+// sharded dim in between, or partial again.
 TEST(ExactParallel, AnyWayOutOfTwoPartialDimsIsOneDevice) {
   Placement r = Replicate(), p = Partial(ReduceOp::sum), rows = Shard(0), columns = Shard(1);
   const std::vector<std::vector<Placements>> ways = {
@@ -159,7 +159,7 @@ TEST(ExactParallel, SharesOfAReplicatedTensorComeBack) {
   });
 }
 
-// What a collective of plain tensors does with magnitudes that float32 can't hold side by side.
+// Collectives of plain tensors with magnitudes that float32 can't hold together.
 TEST(ExactParallel, CollectivesLoseNothing) {
   on_every_schedule({2, 2}, [](const DeviceMesh&) {
     ProcessGroup group = ProcessGroup::world();
@@ -169,7 +169,7 @@ TEST(ExactParallel, CollectivesLoseNothing) {
     this_rank().expect_same_bits(all_reduce(own, ReduceOp::sum, group), expected);
     this_rank().expect_same_bits(reduce_scatter(own, ReduceOp::sum, {}, group),
                                  expected.narrow({0, group.rank(), 1}).clone());
-    // Once 1e20 is taken away, what it hid is there: also through gathers and exchanges.
+    // Once 1e20 is taken away, the values that it hid reappear: also through gathers and exchanges.
     Tensor hidden = full({4, 4}, DType::float32, 1.0 + double(group.rank()));
     Tensor large = full({4, 4}, DType::float32, group.rank() == 1 ? 1e20 : 0);
     KeepUnrounded scope;

@@ -8,8 +8,8 @@
 #include "tests/expect_error.h"
 #include "tests/sharding/strategies/whole_tensor_oracle.h"
 
-// What the tests of known faults share. Each is named after a fault that PyTorch's DTensor has or
-// had, by the number of its issue or the release, and shows what is right.
+// Shared parts of the tests of known faults. Each is named after a fault that PyTorch's DTensor has
+// or had, by the number of its issue or the release, and shows what is right.
 namespace simmesh::known_faults {
 
 using whole_tensor_oracle::Outputs;
@@ -26,8 +26,8 @@ inline Tensor fractions(std::initializer_list<std::int64_t> shape, std::uint64_t
   return formula(Shape(shape), {.rule = Rule::unit, .seed = seed});
 }
 
-// laid brings a tensor that every rank holds to placements that may be partial; joined is the
-// inverse; layout says where a tensor lies.
+// laid redistributes a tensor that every rank holds to placements that may be partial; joined is
+// the inverse; layout returns a tensor's placements.
 inline Tensor laid(const Tensor& tensor, const DeviceMesh& mesh, const Placements& placements) {
   return whole_tensor_oracle::distributed(tensor, mesh, placements).as_tensor();
 }
@@ -36,7 +36,7 @@ inline std::string layout(const Tensor& tensor) {
   return to_string(DTensor::of(tensor).placements());
 }
 
-// LaidOut is an input of a call, and where it lies.
+// LaidOut is an input of a call, and its placements.
 struct LaidOut {
   Shape shape;
   Placements placements;

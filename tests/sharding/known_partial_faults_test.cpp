@@ -18,7 +18,7 @@
 //   2.13 gradients with another Partial placement: DTensorGradient.MayBePartial
 namespace simmesh::known_faults {
 
-// 163374: the parts of a partial sum were clamped, and the sum of them was taken for the result.
+// 163374: the parts of a partial sum were clamped, and their sum was used as the result.
 SIMMESH_TEST(KnownPartialFaults, ClampInPlaceOfAPartialSum163374, {.mesh = {2}, .schedules = 4}) {
   Tensor values = tensor_of<float>({3}, {-4, 1, 6}), x = laid(values, mesh, {total});
   testing::expect_error([&] { clamp_(x, -1, 2); }, ErrorKind::runtime_error, "in-place");

@@ -141,7 +141,7 @@ SIMMESH_TEST(
                              });
 }
 
-// 191926, 187373, 133499: with some gradients left out, the others lay where they don't belong.
+// 191926, 187373, 133499: with some gradients left out, the others had wrong placements.
 SIMMESH_TEST(KnownPropagationFaults, GradientsOfSomeInputsOnly191926,
              {.mesh = {2}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
   auto detached = [](const Tensor& x, bool is_kept) { return is_kept ? x : x.detach(); };

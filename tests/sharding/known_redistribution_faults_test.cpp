@@ -83,7 +83,7 @@ SIMMESH_TEST(KnownRedistributionFaults, StridesOfUnevenPieces118836,
   EXPECT_TRUE(piece.is_contiguous());
 }
 
-// 172812: what a function of uneven pieces returns was put together as if they were even.
+// 172812: results of a function on uneven pieces were joined as if the pieces were even.
 SIMMESH_TEST(KnownRedistributionFaults, UnevenPiecesAreMappedInPlace172812,
              {.mesh = {2}, .schedules = 4}) {
   Tensor values = numbers({5, 2});
@@ -92,8 +92,8 @@ SIMMESH_TEST(KnownRedistributionFaults, UnevenPiecesAreMappedInPlace172812,
   EXPECT_SAME_BITS(y.full_tensor(), mul(values, 2));
 }
 
-// 2.13: the members of a group stood in ascending order while coordinates follow the mesh.
-// 192332, PR 192777: permuted groups were refused, and a root was taken for a rank of the world.
+// 2.13: the members of a group were in ascending order while coordinates follow the mesh. 192332,
+// PR 192777: permuted groups were refused, and a root was read as a rank of the world.
 SIMMESH_TEST(KnownRedistributionFaults, PermutedMeshes192332, {.mesh = {4}, .schedules = 4}) {
   DeviceMesh permuted = DeviceMesh::from_ranks(mesh.viewer(), RankList::of({3, 1, 0, 2}), {4});
   Tensor values = numbers({7, 3});
@@ -116,7 +116,7 @@ SIMMESH_TEST(KnownRedistributionFaults, ReduceScatterOfRowsThatDontDivide213,
   EXPECT_SAME_BITS(partial.redistribute({Shard(0)}).full_tensor(), mul(numbers({5}), 2));
 }
 
-// 2.13: the list form of all-gather gave all ranks what the last sibling group had.
+// 2.13: the list form of all-gather gave all ranks the data of the last sibling group.
 SIMMESH_TEST(KnownRedistributionFaults, GathersOfSiblingGroups213,
              {.mesh = {2, 2}, .schedules = 4}) {
   Tensor own = full({2}, DType::float32, double(mesh.get_rank()));

@@ -92,8 +92,7 @@ SIMMESH_TEST(KnownReductionFaults, ExtremesAndNormsOfAPartialSum165962,
   EXPECT_SAME_BITS(joined(vector_norm(x, 0)), vector_norm(values, 0));
 }
 
-// 168940, 175776, 173936: the largest of the ranks' indices was taken for that of the largest
-// value.
+// 168940, 175776, 173936: the largest of the ranks' indices was used as that of the largest value.
 SIMMESH_TEST(KnownReductionFaults, IndicesOfExtremesAreOfTheWhole168940,
              {.mesh = {2}, .schedules = 4}) {
   Tensor values = tensor_of<float>({4, 2}, {9, 0, 1, 7, 3, 7, 2, 1});

@@ -1,6 +1,6 @@
+#include "core/ops/functions/reordering.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/reductions/sums.h"
-#include "core/ops/shapes/reordering.h"
 #include "core/ops/shapes/views.h"
 #include "tests/expect_error.h"
 #include "tests/sharding/known_faults.h"
@@ -41,7 +41,7 @@ SIMMESH_TEST(KnownViewFaults, ProductsWithVectorsKnowTheirShape213, {.mesh = {2}
         });
 }
 
-// The in-place forms of other views, wherever the tensor lies.
+// The in-place forms of other views, whatever the placements.
 SIMMESH_TEST(KnownViewFaults, ViewsInPlaceFollowEveryPlacement174136,
              {.mesh = {2, 2}, .schedules = 4}) {
   Tensor values = numbers({4, 3});
@@ -87,7 +87,8 @@ SIMMESH_TEST(KnownViewFaults, AViewAcrossRowsOfColumns179502, {.mesh = {2}, .sch
 
 enum class Came { refused, whole };
 
-// Whether a view was refused, by all ranks alike; if not, it has the elements of the whole one.
+// Tells whether a view was refused, by all ranks alike; if not, it has the elements of the whole
+// one.
 Came viewed(const Tensor& values, const DeviceMesh& mesh, const Placements& placements,
             const Shape& shape) {
   Tensor x = laid(values, mesh, placements), result;
@@ -116,7 +117,7 @@ SIMMESH_TEST(KnownViewFaults, FlatteningAnUnevenDim143372, {.mesh = {2}, .schedu
   }
 }
 
-// 2.13: views failed where two mesh dims cut one dim, since the second cut was taken for none.
+// 2.13: views failed where two mesh dims cut one dim, since the second cut was ignored.
 SIMMESH_TEST(KnownViewFaults, ViewsOfADimThatIsCutTwice213, {.mesh = {2, 2}, .schedules = 4}) {
   const Placements twice = {Shard(0), Shard(0)};
   for (std::int64_t rows : {8, 5, 6, 3}) {

@@ -25,8 +25,8 @@
 #include "sharding/dtensor/dtensor.h"
 
 // A program on distributed tensors has the bits of the same program on one device in exact
-// arithmetic: results and gradients, wherever inputs and parameters lie and whatever is
-// redistributed on the way. Draw number i is a function of i.
+// arithmetic: results and gradients, whatever the placements of inputs and parameters and the
+// redistributions on the way. Draw number i is a function of i.
 //
 // A run makes `draws` draws. --gtest_shuffle --gtest_random_seed=S makes others for each S, and
 // --gtest_repeat=N for N numbers from S on.
@@ -157,7 +157,7 @@ Twin SwarmProgram::value_like(const Twin& other, ProgramDraw& draw) {
   return draw.among(alike);
 }
 
-// What can't be run on pieces is run on whole tensors, as a user would.
+// An op that can't run on pieces runs on whole tensors, as a user would do it.
 void SwarmProgram::apply(const std::string& name, const std::vector<Twin>& inputs,
                          const std::function<Tensor(gsl::span<const Tensor>)>& function) {
   std::vector<Tensor> ones, pieces;
@@ -285,7 +285,8 @@ void SwarmProgram::run(std::uint64_t pass) {
   backward(pieces, {.gradients = gradients});
 }
 
-// The gradients of all values, the last one first: where bits part is then what is reported.
+// Compares the gradients of all values, the last one first, so that the report is about the place
+// where bits first differ.
 void SwarmProgram::compare_values(gsl::span<const Tensor> ones,
                                   const std::vector<Tensor>& one_gradients,
                                   gsl::span<const Tensor> pieces,

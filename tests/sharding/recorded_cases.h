@@ -46,7 +46,7 @@ inline ShardOrder order(const Json& entries, PlacementSpan list) {
   return ShardOrder::of(std::move(result), list);
 }
 
-// requests returns what a plan or redistribute case asks for: once for each planner that it names.
+// requests returns the requests of a plan or redistribute case: one for each planner that it names.
 inline std::vector<PlanRequest> requests(const Json& record) {
   PlanRequest request;
   request.release = Release::v2_13;

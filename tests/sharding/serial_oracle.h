@@ -8,8 +8,8 @@
 #include "core/tensor/tensor.h"
 #include "sharding/placement/shard_order.h"
 
-// What each rank must hold, worked out the long way: every index is a number in a list. Nothing
-// here calls the library's own rules.
+// The piece that each rank must hold, worked out the long way: every index is a number in a list.
+// Nothing here calls the library's own rules.
 namespace simmesh::oracle {
 
 using Indices = std::vector<std::int64_t>;
@@ -25,8 +25,8 @@ inline Indices part(const Indices& list, std::int64_t members, std::int64_t i) {
   return result;
 }
 
-// share returns what one placement leaves of a list to the i-th of `members` ranks. _S(d,sf) takes
-// the i-th part of each of the sf parts.
+// share returns the part of a list that one placement leaves to the i-th of `members` ranks.
+// _S(d,sf) takes the i-th part of each of the sf parts.
 inline Indices share(const Indices& list, const Placement& split, std::int64_t members,
                      std::int64_t i) {
   Indices result;

@@ -151,7 +151,7 @@ SIMMESH_TEST(ShardToPartial, DoesNothingOnAMeshDimOfSizeOne, {.mesh = {1, 2}}) {
   EXPECT_SAME_BITS(sum.to_local(), full);
 }
 
-// What isn't rounded yet behind a shard of a partial sum goes along: one device rounds once.
+// The unrounded sums of a partial sum's shard go along: one device rounds once.
 SIMMESH_TEST(ShardToPartial, KeepsSumsUnrounded,
              {.mesh = {2, 2}, .arithmetic = Arithmetic::exact()}) {
   const Placement sum = Partial(ReduceOp::sum);

@@ -32,7 +32,7 @@ TEST(MeshFixture, AFailureCarriesTheCommandThatRunsItAgain) {
       "--schedule fifo   # revision");
 }
 
-// Of this process too, whose command line the system knows.
+// Also for this process, whose command line the system knows.
 TEST(MeshFixture, TheCommandBeginsWithTheProgram) {
   EXPECT_FATAL_FAILURE(testing::run_mesh_test({.mesh = {2}}, fail_on_rank_one),
                        "testing_test --gtest_filter=MeshFixture.TheCommandBeginsWithTheProgram ");

@@ -52,9 +52,9 @@ const std::vector<Ban> bans = {
     {{"std::thread", "std::jthread", "std::mutex", "std::shared_mutex", "std::condition_variable",
       "std::async("},
      "the engine's fibers: ranks are not threads",
-     // The buffers of all ranks lie in one memory, and labels of places in one table, whatever
-     // thread a rank is on. Files are read and written while ranks go on, by any of them, and a
-     // trace is unpacked beside parsing it, before there are ranks.
+     // The buffers of all ranks are in one memory, and labels of places in one table, whatever
+     // thread a rank is on. Any rank reads and writes files while others run, and a trace is
+     // unpacked beside parsing it, before there are ranks.
      {"core/engine/", "core/memory/physical_memory.", "core/check/call_site.",
       "zero/stage3/file_store.", "checkpoint/store/", "replay/read/read_ahead."}},
     {{"thread_local"},
@@ -73,7 +73,7 @@ bool lies_in(std::string_view path, const Places& places) {
                      [&](std::string_view place) { return path.substr(0, place.size()) == place; });
 }
 
-// mentions says whether a line of code uses the spelling as a whole name, not as a part of another
+// mentions is true if a line of code uses the spelling as a whole name, not as a part of another
 // name and not as a member.
 bool mentions(std::string_view line, std::string_view spelling) {
   for (std::size_t at = line.find(spelling); at != line.npos; at = line.find(spelling, at + 1)) {

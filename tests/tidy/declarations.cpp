@@ -12,6 +12,7 @@ struct Scope {
   ScopeKind kind;
   std::string head;
   std::size_t first_line;
+  bool is_accessible = true;  // what is declared next in it
 };
 
 bool starts_with_word(std::string_view text, std::string_view word) {
@@ -26,7 +27,9 @@ bool starts_type(std::string_view head) {
   return false;
 }
 
-// in_initializer_list says whether the head of a constructor ends at a member that is initialised
+bool is_class(std::string_view head) { return starts_with_word(without_template(head), "class"); }
+
+// in_initializer_list is true if the head of a constructor ends at a member that is initialised
 // with braces.
 bool in_initializer_list(std::string_view head) {
   std::size_t close = head.find(')');
@@ -85,8 +88,10 @@ class Reader {
     if (head_.empty() && std::isspace(static_cast<unsigned char>(c))) return;
     if (head_.empty()) head_line_ = line_;
     head_ += c;
-    if (c == ':' && (head_ == "public:" || head_ == "private:" || head_ == "protected:"))
+    if (c == ':' && (head_ == "public:" || head_ == "private:" || head_ == "protected:")) {
+      if (!scopes_.empty()) scopes_.back().is_accessible = head_ == "public:";
       head_.clear();
+    }
   }
 
   void open() {
@@ -96,7 +101,8 @@ class Reader {
     }
     ScopeKind kind = parentheses_ > 0 ? ScopeKind::initializer : kind_of_brace(trimmed(head_));
     if (head_.empty()) head_line_ = line_;
-    scopes_.push_back({kind, std::string(trimmed(head_)), head_line_});
+    bool is_accessible = kind != ScopeKind::type || !is_class(head_);
+    scopes_.push_back({kind, std::string(trimmed(head_)), head_line_, is_accessible});
     if (kind != ScopeKind::initializer) head_.clear();
   }
 
@@ -118,7 +124,10 @@ class Reader {
 
   void add(DeclarationKind kind, std::string_view head, std::size_t first_line) {
     Declaration declaration{kind, std::string(trimmed(head)), first_line, line_, {}, false};
-    for (const Scope& scope : scopes_) declaration.scopes.push_back(scope.head);
+    for (const Scope& scope : scopes_) {
+      declaration.scopes.push_back(scope.head);
+      declaration.is_accessible = declaration.is_accessible && scope.is_accessible;
+    }
     declaration.in_type = !scopes_.empty() && scopes_.back().kind == ScopeKind::type;
     found_.push_back(std::move(declaration));
   }
@@ -170,6 +179,12 @@ bool is_function_head(std::string_view head) {
   bool has_lower = std::any_of(name.begin(), name.end(),
                                [](char c) { return std::islower(static_cast<unsigned char>(c)); });
   return !name.empty() && has_lower;
+}
+
+std::string qualified_name(std::string_view head) {
+  std::string_view before = without_template(head);
+  before = trimmed(before.substr(0, before.find('(')));
+  return std::string(before.substr(before.find_last_of(" &*") + 1));
 }
 
 }  // namespace simmesh::tidy

@@ -23,6 +23,7 @@ struct Declaration {
   std::size_t last_line = 0;
   std::vector<std::string> scopes;  // heads of the namespaces and types around it, outermost first
   bool in_type = false;             // whether the innermost scope is a type
+  bool is_accessible = true;        // in no private or protected part of a type
 };
 
 // declarations finds the declarations of a clang-formatted C++ file by its braces, in the order in
@@ -32,8 +33,11 @@ std::vector<Declaration> declarations(const SourceFile& file);
 // without_template returns a head without template parameters and attributes at its start.
 std::string_view without_template(std::string_view head);
 
-// is_function_head says whether a head declares or defines a function, and not a variable, type,
+// is_function_head is true if a head declares or defines a function, and not a variable, type,
 // using or macro.
 bool is_function_head(std::string_view head);
+
+// qualified_name returns the name of a function head, as written: "f" or "A::f".
+std::string qualified_name(std::string_view head);
 
 }  // namespace simmesh::tidy

@@ -28,12 +28,14 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"core/arithmetic"},
     {"core/ops"},
     {"core/ops/shapes"},
+    {"core/ops/kernels"},
     {"core/ops/elementwise"},
     {"core/ops/indexing"},
     {"core/ops/reductions"},
     {"core/ops/matrices"},
     {"core/ops/random"},
     {"core/ops/neural"},
+    {"core/ops/functions"},
     {"core/ops/registry"},
     {"core/samples"},
     {"core/gradients"},
@@ -66,8 +68,9 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"fsdp"},
     {"checkpoint/store"},
     {"checkpoint/catalog"},
+    {"checkpoint/format"},
     {"checkpoint/torch_file", "checkpoint/safetensors", "checkpoint/mapping", "checkpoint/paddle"},
-    {"checkpoint/dcp", "checkpoint/deepspeed", "checkpoint/hugging_face"},
+    {"checkpoint/native", "checkpoint/dcp", "checkpoint/deepspeed", "checkpoint/hugging_face"},
     {"checkpoint/read"},
     {"checkpoint/save_load"},
     {"checkpoint/zero_cost", "checkpoint/tools"},
@@ -85,9 +88,13 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"verify"},
     {"verify/pytorch", "verify/fsdp", "verify/zero", "verify/replay"},
     {"verify/checkpoint", "verify/paddle", "verify/pytorch/ops"},
+    {"verify/pytorch/ops/shapes", "verify/pytorch/ops/elementwise", "verify/pytorch/ops/indexing",
+     "verify/pytorch/ops/reductions", "verify/pytorch/ops/matrices", "verify/pytorch/ops/random",
+     "verify/pytorch/ops/neural", "verify/pytorch/ops/functions"},
     {"verify/pytorch/modules"},
     {"gate/tables"},
     {"gate"},
+    {"gate/checks"},
     {"tools"},
     {"python/bindings"},
 };
@@ -95,8 +102,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
 // apart lists folders none of which includes another, whatever the order of their rooms.
 inline const std::vector<std::vector<std::string_view>> apart = {{"ddp", "fsdp", "zero"}};
 
-// is_below says whether a path is in a folder: "core/check/error.h" is in "core/check" and in
-// "core".
+// is_below is true if a path is in a folder: "core/check/error.h" is in "core/check" and in "core".
 inline bool is_below(std::string_view path, std::string_view folder) {
   return path.size() > folder.size() && path.substr(0, folder.size()) == folder &&
          path[folder.size()] == '/';
@@ -131,8 +137,8 @@ inline std::string_view house_folder(std::string_view path) {
   return found ? found->path : std::string_view();
 }
 
-// is_library says whether a path belongs to the libraries: everything in the house except the
-// command and the Python module.
+// is_library is true if a path belongs to the libraries: everything in the house except the command
+// and the Python module.
 inline bool is_library(std::string_view path) {
   return house_row(path).has_value() && !is_below(path, "tools") && !is_below(path, "python");
 }

@@ -62,7 +62,7 @@ std::vector<Finding> unknown_folder(const SourceFile& file) {
   static const std::vector<std::string_view> outside = {"tests", "bench", "examples", "docs"};
   std::string_view folder = std::string_view(file.path()).substr(0, file.path().rfind('/'));
   bool known = house_folder(file.path()) == folder || file.path() == "simmesh.h";
-  for (std::string_view folder : outside) known = known || is_below(file.path(), folder);
+  for (std::string_view outer : outside) known = known || is_below(file.path(), outer);
   if (!file.is_cpp() || known) return {};
   return {{file.path(), 0, "its folder has no row in tests/tidy/house.h"}};
 }

@@ -23,7 +23,8 @@ bool lists_known_faults(const SourceFile& file) {
   return name.starts_with("known_") && name.ends_with("_faults_test.cpp");
 }
 
-// Tests by their full names; those of a fixture may stand on the line after its macro.
+// Returns tests by their full names; those of a fixture may have theirs on the line after the
+// macro.
 std::set<std::string> tests_in(const std::vector<SourceFile>& files) {
   static const std::regex declaration(R"(^(?:SIMMESH_)?TEST(?:_F|_P)?\((\w+),\s*(\w+))");
   std::set<std::string> names;

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +7,8 @@
 #include "tests/tidy/house.h"
 #include "tests/tidy/source_tree.h"
 
-// docs/architecture.md says what each room of the house is for, and a room stays small enough to be
-// looked over. Without these rules a newcomer meets folders that no page explains, and rooms only
-// ever grow.
+// docs/architecture.md describes each room of the house, and a room stays small enough to overview.
+// Without these rules a newcomer meets folders that no page explains, and rooms only ever grow.
 namespace simmesh::tidy {
 namespace {
 
@@ -26,7 +24,7 @@ std::set<std::string, std::less<>> rooms_of_house() {
   return rooms;
 }
 
-// names_in_first_cell returns what a row of a table names in backticks before its second bar.
+// names_in_first_cell returns the names in backticks of a table's row before its second bar.
 std::vector<std::string> names_in_first_cell(std::string_view line) {
   std::vector<std::string> names;
   if (line.empty() || line.front() != '|') return names;
@@ -76,11 +74,8 @@ std::vector<std::string> overfull_rooms(const std::vector<SourceFile>& files) {
 }
 
 TEST(RoomsPage, NamesEveryRoomOnce) {
-  const std::vector<SourceFile>& files = source_tree();
-  auto page = std::find_if(files.begin(), files.end(), [](const SourceFile& file) {
-    return file.path() == "docs/architecture.md";
-  });
-  ASSERT_NE(page, files.end());
+  const SourceFile* page = find_file("docs/architecture.md");
+  ASSERT_NE(page, nullptr);
   EXPECT_THAT(differences(*page), IsEmpty());
 }
 

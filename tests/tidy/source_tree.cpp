@@ -122,6 +122,14 @@ const std::vector<SourceFile>& source_tree() {
   return tree;
 }
 
+const SourceFile* find_file(std::string_view path) {
+  const std::vector<SourceFile>& tree = source_tree();
+  auto found = std::lower_bound(
+      tree.begin(), tree.end(), path,
+      [](const SourceFile& file, std::string_view wanted) { return file.path() < wanted; });
+  return found != tree.end() && found->path() == path ? &*found : nullptr;
+}
+
 ::testing::AssertionResult holds_in_tree(const Rule& rule) {
   ::testing::AssertionResult failure = ::testing::AssertionFailure();
   bool holds = true;

@@ -32,7 +32,7 @@ class SourceFile {
 
   bool has_extension(std::string_view extension) const;
   bool is_header() const { return has_extension(".h"); }
-  // is_cpp says whether the file is C++ or C, which clang-format formats.
+  // is_cpp is true if the file is C++ or C, which clang-format formats.
   bool is_cpp() const;
 
  private:
@@ -44,6 +44,9 @@ class SourceFile {
 // source_tree returns every text file that people write, in the order of their paths. Build output
 // and recorded cases are left out.
 const std::vector<SourceFile>& source_tree();
+
+// find_file returns the file of the tree with that path, null where there is none.
+const SourceFile* find_file(std::string_view path);
 
 using Rule = std::function<std::vector<Finding>(const SourceFile&)>;
 
@@ -57,7 +60,7 @@ std::string_view trimmed(std::string_view text);
 // quoted_include returns the path that a line includes in quotes, empty for any other line.
 std::string_view quoted_include(std::string_view line);
 
-// is_identifier_char says whether a character can be part of a C++ name.
+// is_identifier_char is true if a character can be part of a C++ name.
 bool is_identifier_char(char c);
 
 }  // namespace simmesh::tidy

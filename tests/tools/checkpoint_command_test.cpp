@@ -29,7 +29,7 @@ TEST(CheckpointCommand, ConvertsVerifiesAndCompares) {
   std::string ours = folder.path().string() + "/run/step_1";
   EXPECT_EQ(run_program("checkpoint convert " + recorded + " " + ours).status, 0);
   EXPECT_EQ(run_program("checkpoint verify " + ours).status, 0);
-  // Of a folder of checkpoints the latest counts.
+  // The latest checkpoint of a folder of checkpoints counts.
   EXPECT_EQ(
       run_program("checkpoint diff " + folder.path().string() + "/run " + recorded).last_line(),
       "no difference");

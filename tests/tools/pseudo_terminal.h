@@ -74,7 +74,7 @@ class PseudoTerminal {
   // written is all that was written, with the control characters in it.
   const std::string& written() const { return written_; }
 
-  // screen is what is left to see: text after a carriage return covers what was there.
+  // screen returns the visible text: text after a carriage return covers earlier text.
   std::string screen() const {
     std::string result, line;
     std::size_t column = 0;

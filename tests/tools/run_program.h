@@ -8,7 +8,7 @@
 
 namespace simmesh::testing {
 
-// ProgramRun is what one run of the program printed on both streams, and its exit status.
+// ProgramRun is the output of one run of the program on both streams, and its exit status.
 struct ProgramRun {
   int status = -1;
   std::string output;

@@ -7,7 +7,7 @@
 #include "tests/tools/pseudo_terminal.h"
 #include "tests/tools/run_program.h"
 
-// What people see who run the command by hand.
+// The output for people who run the command by hand.
 namespace simmesh {
 namespace {
 
@@ -90,7 +90,7 @@ TEST(Terminal, AClosedPipeEndsTheCommandQuietly) {
   }
 }
 
-// If this fails, Ctrl-C raises away what was found, or is taken for success.
+// If this fails, Ctrl-C loses what was found, or counts as success.
 TEST(Terminal, CtrlCPrintsWhatWasFoundSoFar) {
   TemporaryFolder folder;
   std::string output = (folder.path() / "out").string();

@@ -25,7 +25,7 @@ TEST(VerifyCommand, PassesRecordedCases) {
   EXPECT_EQ(json["passed"], 41);
 }
 
-// A failed case ends the command with status 1, and the report says what differs and how to
+// A failed case ends the command with status 1, and the report names the difference and how to
 // reproduce it.
 TEST(VerifyCommand, FailsWithStatusOne) {
   testing::TemporaryFolder folder;
@@ -63,7 +63,7 @@ TEST(VerifyCommand, DataHashIsThatOfEverySchedule) {
   }
 }
 
-// The page says what files may hold; a field that is added without it would be known to nobody.
+// The page lists the contents of files; a field that is added without it would be known to nobody.
 TEST(VerifyCommand, PrintsThePageOfFields) {
   std::ifstream page(SIMMESH_SOURCE_DIR "/docs/case_fields.md");
   std::string text(std::istreambuf_iterator<char>(page), {});

@@ -8,7 +8,8 @@
 namespace simmesh {
 namespace {
 
-// Rows are left alone, and of each the rank's positions are taken; what the form did before stays.
+// Rows are left alone, and the rank's positions are taken of each; the effects of the form before
+// stay.
 TEST(ContextForm, TakesPositionsOfRows) {
   World world({.ranks = 2});
   Outcome outcome = world.run([](Rank& rank) {

@@ -82,8 +82,8 @@ SIMMESH_TEST(ExpertForm, IsOneDevice,
                            << difference->actual;
 }
 
-// What a run is compared with must tell when experts' gradients are too large by the number of
-// their ranks, as they are where a mean of each rank's loss is averaged.
+// The comparison must detect gradients of experts that are too large by the number of their ranks,
+// as they are where a mean of each rank's loss is averaged.
 SIMMESH_TEST(ExpertForm, GradientsThatAreTooLargeDiffer,
              {.mesh = {2, 2}, .names = {"dp", "ep"}, .arithmetic = Arithmetic::exact()}) {
   ParallelForm form = replicated_experts(mesh);

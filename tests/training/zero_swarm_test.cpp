@@ -42,7 +42,7 @@ void add_linear(TrainingModel& model, const std::string& name, std::int64_t in, 
   if (bias) model.parameters.push_back({name + ".bias", {out}, {.rule = Rule::unit, .seed = 9}});
 }
 
-// A chain of linear layers with relu between, of which one may run twice or be frozen.
+// Returns a chain of linear layers with relu between; one may run twice or be frozen.
 TrainingModel drawn_model(Draw& draw, std::int64_t inputs, std::int64_t outputs) {
   TrainingModel model;
   model.node.kind = "sequential";
@@ -144,7 +144,7 @@ FsdpPlan fsdp_plan_of(const TrainingModel& model, std::int64_t ranks) {
   return plan;
 }
 
-// If this fails, a setting of ZeRO changes what is computed, and not only what it costs.
+// If this fails, a setting of ZeRO changes the results, and not only the costs.
 TEST(ZeroSwarm, EveryFormGivesTheBitsOfOneDevice) {
   for (std::uint64_t i = 0; i < draws; ++i) {
     Draw draw(i);

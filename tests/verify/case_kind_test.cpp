@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 
+#include "core/check/check.h"
 #include "tests/temporary_folder.h"
+#include "verify/case_world.h"
 #include "verify/verify.h"
 
 namespace simmesh {
@@ -45,6 +47,48 @@ TEST(CaseKind, IsKnownByItsFileAlone) {
   EXPECT_TRUE(result.data_hash);
   request.paths = {folder.write("missing.jsonl", R"({"kind":"test_addition","id":"x","a":1})")};
   EXPECT_THROW(verify(request), BadCase);
+}
+
+// A kind whose verifier breaks a contract of simmesh, by itself or on a rank.
+Schema broken_schema() {
+  using namespace schema;
+  return object({required("on_rank", flag())});
+}
+
+void verify_broken(const RecordedCase& recorded, const VerifyOptions& options, CaseReport& report) {
+  auto broken = [] { SIMMESH_CHECK(false, "nobody may come here"); };
+  if (!recorded["on_rank"].boolean()) broken();
+  World world(world_options(options, 2));
+  run_case(
+      world, [&](Rank&) { broken(); }, report);
+}
+
+const CaseKind broken_kind({.name = "test_broken",
+                            .summary = "a contract that is broken",
+                            .schema = broken_schema,
+                            .verifier = verify_broken});
+
+// If this fails, a defect of simmesh counts as a case that was found wrong, as if it were a result.
+TEST(CaseKind, ABrokenContractIsNoVerdictOfAVerifier) {
+  for (const char* on_rank : {"false", "true"}) {
+    RecordedCase recorded = RecordedCase::parse(
+        fmt::format(R"({{"kind":"test_broken","id":"a","on_rank":{}}})", on_rank), {});
+    EXPECT_THROW(verify_case(recorded, {}), ContractViolation) << on_rank;
+  }
+}
+
+// If this fails, one defect hides which case shows it, and what the other cases say.
+TEST(CaseKind, ABrokenContractFailsItsCaseByName) {
+  testing::TemporaryFolder folder;
+  std::string cases = R"({"kind":"test_broken","id":"defect","on_rank":true})"
+                      "\n"
+                      R"({"kind":"test_addition","id":"right","a":1,"b":2,"sum":3})";
+  VerifyResult result = verify({.paths = {folder.write("cases.jsonl", cases)}});
+  EXPECT_EQ(result.total.passed, 1);
+  ASSERT_EQ(result.failures.size(), 1u);
+  EXPECT_EQ(result.failures[0].id, "defect");
+  EXPECT_THAT(result.failures[0].mismatches[0], ::testing::StartsWith("a defect of simmesh: "));
+  EXPECT_THAT(result.failures[0].mismatches[0], ::testing::HasSubstr("nobody may come here"));
 }
 
 TEST(CaseKind, FindsKindsByName) {

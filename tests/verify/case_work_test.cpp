@@ -13,7 +13,7 @@ nn::ModelNode linear(const std::string& name, std::int64_t in, std::int64_t out)
   return {name, "linear", {{"in", in}, {"out", out}}, {}};
 }
 
-// What `require_work` says of a sequence of nodes; empty where it lets it run.
+// Returns the refusal of `require_work` for a sequence of nodes; empty where it accepts.
 std::string refusal_of(std::vector<nn::ModelNode> nodes, const RunSize& size,
                        std::vector<std::string> calls = {}) {
   TrainingModel model;

@@ -34,7 +34,7 @@ TEST(CaseWorld, FoldsTheHashesOfARun) {
   EXPECT_NE(report.data_hash(), other.data_hash());
 }
 
-// A refusal is compared with the recorded one, so it must come back as it was thrown.
+// A refusal is compared with the recorded one, so it must come back unchanged.
 TEST(CaseWorld, ReturnsTheFirstRanksError) {
   World world({.ranks = 3});
   CaseReport report;
@@ -48,7 +48,7 @@ TEST(CaseWorld, ReturnsTheFirstRanksError) {
   EXPECT_FALSE(report.data_hash());
 }
 
-// What isn't a refusal is a mismatch: a deadlock, or any other exception.
+// Anything but a refusal is a mismatch: a deadlock, or any other exception.
 TEST(CaseWorld, TellsFailuresFromRefusals) {
   World world({.ranks = 2});
   CaseReport hung, thrown;

@@ -43,7 +43,7 @@ TEST(CompareCaseReleases, FindsTheCasesThatAnUpgradeChanges) {
   EXPECT_THAT(text, HasSubstr("\n    2.15: pass\n"));
 }
 
-// A case that fails under every release is no difference, but must not be taken for one that holds.
+// A case that fails under every release is no difference, but must not count as one that holds.
 TEST(CompareCaseReleases, CountsWhatIsTheSame) {
   TemporaryFolder folder;
   std::string file = folder.write("c.jsonl", mesh_case("a", 0) + mesh_case("b", 1));

@@ -19,7 +19,7 @@ TEST(JsonText, FindsTheTopLevelKeys) {
   EXPECT_THAT(scan_json(R"({"kind":"mesh","id)").keys, ElementsAre("kind"));
 }
 
-// What is wrong must be said in words, with the place: a user sees nothing else.
+// The message must name the mistake, with the place: a user sees nothing else.
 TEST(JsonText, SaysWhatIsWrong) {
   auto fault = [](std::string_view text) {
     JsonScan scan = scan_json(text);

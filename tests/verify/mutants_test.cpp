@@ -5,8 +5,8 @@
 #include "tests/verify/schema_walk.h"
 #include "verify/case_kind.h"
 
-// A case with one thing wrong in it must not pass, wherever the wrong thing is: what a verifier
-// doesn't look at, it lets through.
+// A case with one mistake in it must not pass, wherever it is: a verifier lets through what it
+// doesn't check.
 namespace simmesh {
 namespace {
 
@@ -115,7 +115,7 @@ bool is_word_of_another_system(const json& value, const Spot& spot) {
          (value["kind"] == "paddle_checkpoint" && at.starts_with("/names"));
 }
 
-// What a case has by name may be less: tensors that nobody asks for, files that are not looked at.
+// Named contents of a case may be missing: tensors that nobody asks for, files that are not read.
 bool is_named_by_the_case(const json& value, const Spot& spot) {
   std::string parent = spot.at.parent_pointer().to_string(), kind = value["kind"];
   return (kind == "paddle_aoa" && (parent == "/tensors" || parent == "/targets")) ||
@@ -123,10 +123,10 @@ bool is_named_by_the_case(const json& value, const Spot& spot) {
          (kind == "dcp_hf" && parent == "/files");
 }
 
-// A field that nobody knows fails the case at every depth: it may change what the case means.
+// A field that nobody knows fails the case at every depth: it may change the meaning of the case.
 TEST(Mutants, FailByAFieldThatIsNotKnown) {
   std::size_t count = 0;
-  // What may be any value is given to a parser of its own.
+  // A field that may have any value is given to a parser of its own.
   for_each_mutation(
       [](const Spot& spot) { return spot.value.is_object() && spot.schema->type != Type::any; },
       [&](json mutant, const Spot& spot) {
@@ -184,10 +184,10 @@ json changed(const json& value) {
 // before the last step.
 bool is_out_of_reach(const json& value, const Spot& spot) {
   if (is_word_of_another_system(value, spot)) return true;
-  // What is fine has no finding of any rule.
+  // A sound trace has no finding of any rule.
   if (value["kind"] == "trace_bad" && spot.at.back() == "rule" && value["verdict"] == "ok")
     return true;
-  // No byte lies there.
+  // No byte is there.
   if (spot.at.back() == "data_at" && value[spot.at.parent_pointer()]["data_len"] == 0) return true;
   return value["kind"] == "zero_train" && value["compare"]["mode"] == "tolerance" &&
          spot.at.back() == "params_hash";
@@ -206,8 +206,7 @@ TEST(Mutants, DoNotPassWithAnotherResult) {
   EXPECT_GT(count, 2000u);
 }
 
-// Words that a message must have stand in no order, and fewer of them ask for less; so do
-// gradients.
+// Words that a message must have are in no order, and fewer of them ask for less; so do gradients.
 bool is_list_of_results(const Spot& spot) {
   return spot.is_result && spot.value.is_list() && spot.value.size() > 0 &&
          spot.at.back() != "words" && spot.at.back() != "must_name" && spot.at.back() != "grads";

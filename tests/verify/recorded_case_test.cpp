@@ -52,7 +52,7 @@ TEST(RecordedCase, ReadsFields) {
   EXPECT_TRUE(recorded["b"].is_boolean() && recorded["n"].is_number());
 }
 
-// A wrong field must be named with file, line, what was expected and what came; never a crash,
+// A wrong field must be named with file, line, the expected value and the given one; never a crash,
 // never a guess.
 TEST(RecordedCase, NamesWrongFields) {
   RecordedCase recorded = make(

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Checks the field "v" of a case; returns what is unknown in it, or what was refused.
+// Checks the field "v" of a case; returns the unknown parts, or the refusal.
 std::vector<std::string> check(const Schema& schema, const std::string& value) {
   RecordedCase recorded = RecordedCase::parse(R"({"kind":"k","id":"i","v":)" + value + "}",
                                               {.file = "f.jsonl", .line = 3});
@@ -38,7 +38,7 @@ void expect_refused(const Schema& schema, std::initializer_list<const char*> val
         << value;
 }
 
-// What has another type, or lies out of bounds, can't be such a value at all.
+// A value of another type, or out of bounds, can't be valid at all.
 TEST(SchemaCheck, RefusesValuesOfAnotherType) {
   expect_holds(flag(), {"true", "false"});
   expect_refused(flag(), {"1", "null", "\"true\""}, "true or false");
@@ -93,8 +93,7 @@ TEST(SchemaCheck, TheFirstEntryOfATupleMayChooseTheOthers) {
   EXPECT_THAT(check(event, R"(["go",1])"), ElementsAre(HasSubstr("'go' is not known")));
 }
 
-// What is well-formed and means nothing here is named, at every depth, and the case goes on to be
-// counted.
+// Well-formed values without a meaning are named, at every depth, and the case is still counted.
 TEST(SchemaCheck, NamesWhatIsNotKnown) {
   Schema inner = object({required("a", flag()), optional("b", word({"x", "y", "z"}))});
   Schema outer = object({required("in", list(inner))});

@@ -22,8 +22,8 @@ TEST(SchemaPage, SaysInWordsWhatIsAccepted) {
   EXPECT_EQ(in_words(*map(knot_schema())), "an object of any names, each a knot");
 }
 
-// Every field at every depth stands on the page, with the word that chooses it; a schema with a
-// name stands there once, though it holds itself.
+// Every field at every depth is on the page, with the word that chooses it; a schema with a name is
+// there once, though it contains itself.
 TEST(SchemaPage, HasARowForEachField) {
   SchemaPage page;
   page.add("tie", "what is compared",

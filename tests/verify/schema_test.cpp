@@ -20,7 +20,7 @@ Schema tree_schema() {
   return named("tree", [] { return object({optional("left", tree_schema())}); });
 }
 
-// A schema that holds itself must neither be built for ever nor lose what it stands for.
+// A schema that contains itself must neither be built for ever nor lose its meaning.
 TEST(Schema, MayHoldItself) {
   Schema schema = tree_schema();
   const SchemaNode& tree = schema->resolved();

@@ -10,17 +10,17 @@
 
 namespace simmesh::testing {
 
-// Spot is a value somewhere in a case, with what its schema says of it.
+// Spot is a value somewhere in a case, with its schema.
 struct Spot {
   nlohmann::json::json_pointer at;
   CaseField value;
   const SchemaNode* schema;
   bool is_optional = false;  // a field that may be missing
   bool is_free = false;      // a field of an object that has any names
-  bool is_result = false;    // it lies in what is compared
+  bool is_result = false;    // it is part of what is compared
 };
 
-// for_each_spot calls `visit` for a value and for all that lie in it, in order.
+// for_each_spot calls `visit` for a value and for all values inside it, in order.
 inline void for_each_spot(const Spot& spot, const std::function<void(const Spot&)>& visit) {
   visit(spot);
   const SchemaNode& node = *spot.schema;

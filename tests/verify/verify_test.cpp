@@ -174,7 +174,7 @@ TEST(Verify, JobsChangeNeitherTheFirstFailureNorTheLimit) {
   EXPECT_EQ(to_text(verify_text(folder, text, {.limit = 3, .jobs = 4})), "3 passed, 0 failed\n");
 }
 
-// If this fails, Ctrl-C isn't obeyed, or what was found until then is lost.
+// If this fails, Ctrl-C isn't obeyed, or the results so far are lost.
 TEST(Verify, AnInterruptionKeepsWhatWasFound) {
   TemporaryFolder folder;
   std::string text;

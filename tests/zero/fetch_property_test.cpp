@@ -4,7 +4,7 @@
 #include "core/engine/schedules/random_stream.h"
 #include "tests/zero/simulated_sink.h"
 
-// What holds of every coordinator, over random module graphs, settings and routes.
+// Properties of every coordinator, over random module graphs, settings and routes.
 namespace simmesh::zero {
 namespace {
 
@@ -115,7 +115,7 @@ class Iteration {
     if (call.is_left_backward) leave(call.module, Pass::backward);
   }
 
-  // What docs/zero.md promises of the elements that are there.
+  // Checks the bounds of docs/zero.md on the available elements.
   void check() {
     std::set<ParamId> used;
     for (ModuleId module : entered_)
@@ -166,9 +166,9 @@ FetchOutcome run_routes(const Model& model, const std::vector<Call>& routes,
   return {sink.log, coordinator.mode()};
 }
 
-// 10,000 random models: what is there stays within the documented bound, modules have what they
-// need, nothing is in flight or left after a step, a route that differs once costs the trace and
-// no more, and two ranks decide the same.
+// 10,000 random models: the available elements stay within the documented bound, modules have the
+// parameters that they need, nothing is in flight or left after a step, a route that differs once
+// costs only the trace, and two ranks decide the same.
 TEST(FetchProperties, HoldForRandomModelsAndSettings) {
   for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
     RandomStream random(seed, 0);

@@ -8,6 +8,7 @@
 #include "tests/expect_error.h"
 #include "tests/zero/zero_runs.h"
 #include "zero/engine/estimate.h"
+#include "zero/engine/stage.h"
 #include "zero/fetch/pretty.h"
 #include "zero/stage3/stage3.h"
 
@@ -72,7 +73,7 @@ SIMMESH_TEST(KnownEngineFaults, StageZeroScalesTheLossToo, {.mesh = {2}, .schedu
   }
 }
 
-// #5248, #6841: the ways to reduce disagreed about what a gradient is divided by.
+// #5248, #6841: the ways to reduce disagreed about the divisor of a gradient.
 SIMMESH_TEST(KnownEngineFaults, AllReductionsGiveTheMean5248And6841,
              {.mesh = {4}, .schedules = 4}) {
   struct Way {

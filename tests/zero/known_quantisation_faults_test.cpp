@@ -95,8 +95,8 @@ SIMMESH_TEST(KnownQuantisationFaults, ShardsOfAnySize4386, {.mesh = {3}, .schedu
   }
 }
 
-// Weights were quantised together with those that were gathered with them, so that what a module
-// saw depended on the fetch schedule.
+// Weights were quantised together with those that were gathered with them, so that a module's
+// weights depended on the fetch schedule.
 SIMMESH_TEST(KnownQuantisationFaults, WeightsDoNotDependOnWhatIsGatheredWithThem,
              {.mesh = {2}, .schedules = 4}) {
   Shapes alone({{5, 3}});

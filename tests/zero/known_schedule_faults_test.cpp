@@ -138,8 +138,8 @@ SIMMESH_TEST(KnownScheduleFaults, FrozenParametersOfRecomputedParts8148And4332,
     }
 }
 
-// #3734, #7217, #6726: what was gathered was freed several blocks late, so that the peak grew with
-// the number of layers.
+// #3734, #7217, #6726: gathered parameters were freed several blocks late, so that the peak grew
+// with the number of layers.
 SIMMESH_TEST(KnownScheduleFaults, ThePeakIsThatOfOneLayer3734And7217,
              {.mesh = {2}, .schedules = 4}) {
   constexpr std::int64_t layer_bytes = 3 * 3 * 4, padded_bytes = 10 * 4;
@@ -201,8 +201,8 @@ class Releases {
   Coordinator coordinator_;
 };
 
-// What a module keeps was remembered for its place in the trace, and was applied to another trace
-// in which it has the same place: here it is not used again, and stayed.
+// The parameters that a module keeps were remembered for its place in the trace, and applied to
+// another trace in which it has the same place: here they are not used again, and stayed.
 TEST(KnownScheduleFaults, DecisionsOfAnOldTraceAreForgotten) {
   for (bool remembers : {false, true}) {
     Releases releases({.remembers_stale_releases = remembers});

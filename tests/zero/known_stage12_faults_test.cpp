@@ -25,7 +25,7 @@ Config flat_config(std::int64_t stage, const ZeroOptimization& zero = {}) {
   return config;
 }
 
-// Parameters of the given sizes, all zeros, of which the loss is a weighted sum.
+// Parameters of the given sizes, all zeros; the loss is a weighted sum of them.
 struct WeightedSum final : nn::Module {
   explicit WeightedSum(std::vector<std::int64_t> sizes) : numels(std::move(sizes)) {
     for (std::size_t i = 0; i < numels.size(); ++i)
@@ -44,7 +44,7 @@ struct WeightedSum final : nn::Module {
 Tensor weight_of(std::int64_t rank) { return full({}, DType::float32, rank == 0 ? 2.0 : 4.0); }
 
 // #4321: a gradient of just the bucket's size was never reduced without reduce-scatter. #3832: a
-// larger one was reduced from a buffer in which it wasn't.
+// larger one was reduced from a buffer that didn't contain it.
 SIMMESH_TEST(KnownStage12Faults, GradientsOfTheBucketsSizeAndAbove4321And3832,
              {.mesh = {2}, .schedules = 4}) {
   for (std::int64_t stage : {1, 2})

@@ -212,7 +212,7 @@ SIMMESH_TEST(KnownStage3Faults, RoutesThatChange4808And1938,
         engine.train();
       }
       if (routes[i].empty()) continue;
-      // An infinity is skipped, and the next iteration goes on.
+      // An infinity is skipped, and the next iteration continues.
       engine.backward(sum(mul(engine(input), i == 5 ? HUGE_VAL : 1.0)));
       engine.step();
     }

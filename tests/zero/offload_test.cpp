@@ -7,7 +7,7 @@
 #include "tests/zero/zero_runs.h"
 #include "zero/stage3/stage3.h"
 
-// Offload in stage 3: where state lies changes no bit, and what the ledger charges.
+// Offload in stage 3: the place of state changes no bit, only the ledger's charges.
 namespace simmesh::zero {
 namespace {
 
@@ -127,7 +127,7 @@ struct Charged {
   std::int64_t state, parameters;
 };
 
-// What is charged after a step, of a model of 256 bfloat16 elements on two ranks.
+// Returns the charges after a step, for a model of 256 bfloat16 elements on two ranks.
 Charged charged_with(const Config& config) {
   nn::ModulePtr model = new_linear(16, 16, false, DType::bfloat16);
   set_by_formula(*model);

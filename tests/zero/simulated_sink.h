@@ -10,9 +10,9 @@
 
 namespace simmesh::zero {
 
-// SimulatedSink does without tensors what a coordinator decides, keeps a log of it, and fails the
-// test where a decision can't be: a gather of what is there, a wait without a gather, a release of
-// what isn't there.
+// SimulatedSink does a coordinator's decisions without tensors, keeps a log of them, and fails the
+// test where a decision is impossible: a gather of an available parameter, a wait without a gather,
+// a release of one that isn't available.
 class SimulatedSink final : public FetchSink {
  public:
   explicit SimulatedSink(const FetchGraph& graph) : graph_(graph), states_(graph.param_count()) {}
@@ -48,7 +48,7 @@ class SimulatedSink final : public FetchSink {
     log.push_back(line);
   }
 
-  // Shards in a file of which nobody has started to read the absent ones; the test reads ahead.
+  // Shards in a file; nobody has started to read the absent ones, and the test reads ahead.
   bool is_absent(ParamId param) const override {
     return std::find(absent.begin(), absent.end(), param) != absent.end();
   }

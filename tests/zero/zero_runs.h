@@ -21,7 +21,7 @@ inline const Arithmetic exact = Arithmetic::exact();
 // ModelMaker makes the model of a run, the same on every rank.
 using ModelMaker = std::function<nn::ModulePtr()>;
 
-// ZeroRun is what a training run gave on one rank.
+// ZeroRun is the result of a training run on one rank.
 struct ZeroRun {
   std::vector<Tensor> losses, parameters, masters, moments;
   std::vector<std::optional<double>> norms;
@@ -42,7 +42,7 @@ inline nn::ModulePtr new_linear(std::int64_t in, std::int64_t out, bool bias = t
   return std::make_shared<nn::Linear>(nn::Linear::Options{in, out, bias, {.dtype = dtype}});
 }
 
-// three_linears is a chain of layers 3 -> 5 -> 5 -> 2, of which the one in the middle runs twice.
+// three_linears is a chain of layers 3 -> 5 -> 5 -> 2; the one in the middle runs twice.
 inline nn::ModulePtr three_linears() {
   std::vector<nn::NamedModule> children;
   children.emplace_back("first", new_linear(3, 5));

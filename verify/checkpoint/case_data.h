@@ -10,11 +10,10 @@
 
 namespace simmesh {
 
-// case_folder returns the folder in which the file of a case lies: paths in a case are relative to
-// it.
+// case_folder returns the folder of a case's file: paths in a case are relative to it.
 checkpoint::DirectoryStore case_folder(const RecordedCase& recorded);
 
-// stored_data_schema is {"rule","seed"} with "below" where the rule wants it. The rule "raw" is
+// stored_data_schema is {"rule","seed"} with "below" where the rule needs it. The rule "raw" is
 // that of files: byte j of the tensor is the upper byte of the random word j.
 Schema stored_data_schema();
 

@@ -35,7 +35,7 @@ Schema reshard_schema() {
                  expected("ranks", list(or_null(rank)))});
 }
 
-// The box of each rank of a world; none for a rank outside the mesh.
+// Returns the box of each rank of a world; none for a rank outside the mesh.
 std::vector<std::optional<Box>> boxes_of(const CaseField& layout, const Shape& shape) {
   CaseMesh mesh = read_fitting_mesh(layout);
   std::vector<std::optional<Box>> boxes(std::size_t(mesh.world));
@@ -55,7 +55,7 @@ std::vector<std::optional<Box>> boxes_of(const CaseField& layout, const Shape& s
   return boxes;
 }
 
-// What each rank writes, in the order of the metadata.
+// A part that a rank writes, in the order of the metadata.
 struct WrittenBox {
   Box box;
   std::int64_t rank;

@@ -50,7 +50,7 @@ void compare_read(const RecordedCase& recorded, const checkpoint::Store& store,
   std::string file = recorded["file"].text();
   SafetensorsHeader header = checkpoint::read_safetensors_header(store, file);
   report.expect_equal("header_len", recorded["header_len"].integer(), header.length);
-  // Read, empty metadata and none are the same; written, they are not.
+  // Empty metadata and none are the same when read, but not when written.
   if (header.metadata.value_or(Metadata()) !=
       read_metadata(recorded["metadata"]).value_or(Metadata()))
     report.mismatch("metadata differ");

@@ -21,7 +21,7 @@ Schema counts_case_schema() {
        expected("ranks_agree", flag())}));
 }
 
-// The rows of forwards and backwards, as they are recorded.
+// Returns the rows of forwards and backwards, as they are recorded.
 std::vector<std::pair<std::string, CollectiveTally>> passes_of(
     const RankRecord& steps, const std::vector<CaseField>& program) {
   std::vector<std::pair<std::string, CollectiveTally>> passes;

@@ -26,7 +26,7 @@ Schema errors_schema() {
   return object(std::move(fields));
 }
 
-// What one rank raised, and where; nothing where `type` is empty.
+// The error and place of one rank; none where `type` is empty.
 struct Raised {
   std::string type;
   std::string at;
@@ -65,7 +65,7 @@ Raised run_until_error(const ErrorPlan& plan, const Rank& rank) {
   return {};
 }
 
-// The class and place that are expected of a rank.
+// Returns the class and place that are expected of a rank.
 std::pair<std::string, std::string> expected_of(const CaseField& raises, std::size_t rank) {
   if (raises.is_null()) return {};
   auto by_rank = raises.find("by_rank");

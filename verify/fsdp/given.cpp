@@ -17,7 +17,7 @@ bool is_within(const std::string& node, const std::string& module) {
   return module.empty() || node == module || node.rfind(module + ".", 0) == 0;
 }
 
-// The policy's parameter dtype of the innermost wrap around a node: the longest name.
+// Returns the policy's parameter dtype of the innermost wrap around a node: the longest name.
 DType gradient_dtype(const FsdpPlan& plan, const std::string& node) {
   const WrapPlan* innermost = nullptr;
   std::size_t length = 0;
@@ -31,7 +31,7 @@ DType gradient_dtype(const FsdpPlan& plan, const std::string& node) {
   return innermost ? innermost->mp_policy.param_dtype.value_or(plan.model.dtype) : plan.model.dtype;
 }
 
-// This rank's tensor-parallel part.
+// Returns this rank's tensor-parallel part.
 Tensor part_of(const Tensor& gradient, const std::string& path, const ShardedModel& sharded) {
   for (const auto& [name, dim] : sharded.plan().tensor_parallel)
     if (name == path && dim)

@@ -10,9 +10,9 @@
 
 namespace simmesh {
 
-// GivenPlan says which gradients the nodes of kind params give: parameter i of a node gets, on rank
-// r, the formula's with the seed + 10 i + 1000 r; where parameters are tensor-parallel, r is the
-// rank's data-parallel coordinate and it gets its part.
+// GivenPlan are the gradients that the nodes of kind params get: parameter i of a node gets, on
+// rank r, the formula's with the seed + 10 i + 1000 r; where parameters are tensor-parallel, r is
+// the rank's data-parallel coordinate and it gets its part.
 struct GivenPlan {
   struct Node {
     std::string path;
@@ -25,11 +25,12 @@ struct GivenPlan {
 // given_fields are given_grads, grad_rule and grad_seed.
 schema::Fields given_fields();
 
-// read_given reads them for a model; all or none of them are there, and all nodes of kind params.
+// read_given reads them for a model; either all or none of them are present, and all nodes are of
+// kind params.
 GivenPlan read_given(const RecordedCase& recorded, const TrainingModel& model);
 
-// give_gradients lets the nodes give them, in the dtype in which their parameters are used. Call it
-// before the model is wrapped.
+// give_gradients makes the nodes give them, in the dtype in which their parameters are used. Call
+// it before the model is wrapped.
 void give_gradients(const GivenPlan& given, const ShardedModel& sharded, std::int64_t rank);
 
 }  // namespace simmesh

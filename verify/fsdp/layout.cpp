@@ -31,7 +31,7 @@ using Json = nlohmann::json;
 
 Schema ranked(const Schema& value) { return by_rank_schema(value); }
 
-// A tensor that is registered, or a gradient, which says less of itself.
+// A tensor that is registered, or a gradient, which has fewer fields.
 Schema described_schema(bool is_gradient) {
   using namespace schema;
   Schema shape = shape_schema();
@@ -86,7 +86,7 @@ Schema layout_schema() {
   return object(std::move(fields));
 }
 
-// Each rank describes what it has as recorded cases do; the descriptions are compared.
+// Each rank describes its state as recorded cases do; the descriptions are compared.
 struct Description {
   Json stages = Json::object();
   Json groups = Json::array();

@@ -18,7 +18,7 @@ namespace simmesh {
 
 namespace {
 
-// As a Python sum over outputs: one after another.
+// Adds outputs one after another, as a Python sum does.
 Tensor sum_of_all(const nn::Tensors& outputs) {
   Tensor total;
   for (const Tensor& output : outputs) {
@@ -165,7 +165,7 @@ void ProgramRun::backward(const ProgramStep& step) {
   simmesh::backward(sum_of_all(chosen), options);
 }
 
-// Values by formula with another seed, whole.
+// Returns values by formula with another seed, whole.
 Tensor ProgramRun::values_of(const std::string& name, std::uint64_t seed_add) const {
   const TrainingModel& model = model_->plan().model;
   std::vector<std::string> names = {name};

@@ -13,7 +13,7 @@
 
 namespace simmesh {
 
-// InputPlan is what a forward step gets: a tensor by formula, or part of an earlier output.
+// InputPlan is the input of a forward step: a tensor by formula, or part of an earlier output.
 struct InputPlan {
   CaseTensor tensor;
   bool requires_grad = false;
@@ -45,11 +45,11 @@ class ProgramRun {
  public:
   explicit ProgramRun(ShardedModel& model) : model_(&model) {}
 
-  // run does one step. Raises what it raises, unless the step expects an error.
+  // run does one step. Raises the error of the step, unless the step expects it.
   void run(const ProgramStep& step);
 
   nn::Module& model() const { return model_->model(); }
-  // state_dicts are those taken, and under "loaded" the one that was loaded last.
+  // state_dicts are the state dicts taken so far, and under "loaded" the one that was loaded last.
   const std::map<std::string, nn::StateDict>& state_dicts() const { return state_dicts_; }
   const optim::Optimizer* optimizer() const { return optimizer_.get(); }
 

@@ -10,8 +10,8 @@
 
 namespace simmesh {
 
-// StepRecord is what one step of a program did on one rank: what fully_shard says, and what the
-// engine counted.
+// StepRecord is the record of one step of a program on one rank: the answers of fully_shard, and
+// the engine's counts.
 struct StepRecord {
   std::vector<fsdp::EventFields> events;
   CollectiveTally tally;
@@ -20,13 +20,13 @@ struct StepRecord {
 };
 using RankRecord = std::vector<StepRecord>;
 
-// record_program runs the program of a case and returns the record of each rank; nothing after an
+// record_program runs the program of a case and returns the record of each rank; empty after an
 // error, which is a mismatch.
 std::vector<RankRecord> record_program(const RecordedCase& recorded, const VerifyOptions& options,
                                        CaseReport& report);
 
-// recorded_ranks compares the field ranks_agree, and returns how many ranks a case speaks of: what
-// it holds is rank 0's, and that of all others where they agree.
+// recorded_ranks compares the field ranks_agree. Returns the number of ranks that a case records:
+// its data are rank 0's, and those of all others where they agree.
 std::size_t recorded_ranks(CaseReport& report, const RecordedCase& recorded,
                            const std::vector<RankRecord>& of_rank);
 

@@ -6,11 +6,11 @@
 
 namespace simmesh {
 
-// fsdp_fields are the fields that a case of any kind with a model under fully_shard has, and `own`.
+// fsdp_fields are the fields of a case of any kind with a model under fully_shard, and `own`.
 schema::Fields fsdp_fields(schema::Fields own);
 
-// unusual_model_fields say that a model lies on the meta device, or that some of its parameters
-// have another dtype, are transposed views or are distributed already.
+// unusual_model_fields are for a model on the meta device, or with parameters that have another
+// dtype, are transposed views or are distributed already.
 schema::Fields unusual_model_fields();
 
 // plain_schema is null, a boolean, a number or a text.

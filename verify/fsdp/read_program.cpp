@@ -22,7 +22,7 @@ void read_texts(const CaseField& step, std::string_view name, std::vector<std::s
   if (auto field = step.find(name)) target = field->texts();
 }
 
-// What each step may say besides its module.
+// Returns the fields of each step besides its module.
 std::vector<schema::Choice> step_choices() {
   using namespace schema;
   Field module = optional("module", any_text());

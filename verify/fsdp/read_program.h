@@ -8,7 +8,7 @@
 
 namespace simmesh {
 
-// StepFields are the fields that hold what is expected of a step: of any, and of a state dict.
+// StepFields are the fields with the expected results of a step: of any, and of a state dict.
 struct StepFields {
   schema::Fields all = {};
   schema::Fields state_dict = {};
@@ -18,13 +18,13 @@ struct StepFields {
 // program_schema is a list of steps; settings_schema one of steps that set something.
 Schema program_schema(const StepFields& expected = {});
 Schema settings_schema();
-// input_schema is what a forward gets: a tensor, or a part of an earlier output. whole_input_schema
-// is the tensor alone.
+// input_schema is the input of a forward: a tensor, or a part of an earlier output.
+// whole_input_schema is the tensor alone.
 Schema input_schema();
 Schema whole_input_schema();
 
-// read_program reads a list of steps; inputs without a dtype get `dtype`. Fields that hold what is
-// expected are passed over.
+// read_program reads a list of steps; inputs without a dtype get `dtype`. It skips fields with
+// expected results.
 std::vector<ProgramStep> read_program(const CaseField& field, DType dtype);
 
 // require_program raises a BadCase where a program on a plan's model takes too much, and where the

@@ -5,6 +5,7 @@
 
 #include "core/check/error.h"
 #include "fsdp/fsdp_module.h"
+#include "fsdp/state/state.h"
 
 namespace simmesh {
 
@@ -14,7 +15,7 @@ constexpr std::string_view setters_source = "verify/fsdp/setters";
 
 using fsdp::FSDPModule;
 
-// What Python takes for true.
+// The truth of a value, as in Python.
 struct Truth {
   bool operator()(std::monostate) const { return false; }
   bool operator()(bool value) const { return value; }
@@ -23,7 +24,7 @@ struct Truth {
   bool operator()(const std::string& value) const { return !value.empty(); }
 };
 
-// Of the setters of flags one asks for a bool.
+// One of the setters of flags requires a bool.
 bool as_flag(const PlainValue& value, const std::string& what) {
   if (what == "reshard_after_forward" && !std::holds_alternative<bool>(value))
     raise(ErrorKind::value_error, setters_source,

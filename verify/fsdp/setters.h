@@ -10,8 +10,8 @@ namespace simmesh {
 
 // set_on_module calls the method set_<what> of a sharded module with a value as Python would pass
 // it; `recurse` where not given is the method's default. Raises what the method raises, a
-// ValueError or TypeError where PyTorch checks a value's type (flags are else what Python takes for
-// true), and an AttributeError for an unknown method.
+// ValueError or TypeError where PyTorch checks a value's type (other flags use Python's truth of a
+// value), and an AttributeError for an unknown method.
 void set_on_module(nn::Module& module, const std::string& what, const PlainValue& value,
                    std::optional<bool> recurse);
 

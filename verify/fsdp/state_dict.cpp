@@ -40,7 +40,7 @@ Schema facts_schema() {
   return schema::map(schema::named("record of a parameter", facts_of_parameter));
 }
 
-// What a step of the program left behind.
+// Returns the fields for the state after a step of the program.
 StepFields fields_of_step() {
   using namespace schema;
   Schema raises =
@@ -59,7 +59,7 @@ Schema state_dict_schema() {
                              expected("start", facts_schema())}));
 }
 
-// Facts about a parameter that don't hold still: what it was at the start, and at its first gather.
+// Facts about a parameter that change: those at the start, and those at its first gather.
 struct Origin {
   TrackingPtr object;
   StoragePtr storage;
@@ -136,7 +136,7 @@ class Facts {
   std::map<std::string, Origin> origins_;
 };
 
-// StepResult is what one step left on one rank.
+// StepResult is the state of one rank after a step.
 struct StepResult {
   Json facts;
   Json keys, placements;
@@ -192,14 +192,14 @@ std::vector<StepResult> run_steps(const FsdpPlan& plan, const std::vector<Progra
   return results;
 }
 
-// merged returns the facts that hold after a step: those it names, and those of before.
+// merged returns the facts that hold after a step: those that it names, and earlier ones.
 Json merged(Json before, const Json& facts) {
   for (auto& [name, value] : facts.items()) before[name] = value;
   return before;
 }
 
-// ValueOrigin says what is known of the parameters' values: hashes are recorded only of values that
-// come from a formula, and nothing of values that were never set.
+// ValueOrigin is where the parameters' values come from: hashes are recorded only for values that
+// come from a formula, and nothing for values that were never set.
 class ValueOrigin {
  public:
   void step(const std::string& act) {

@@ -47,7 +47,7 @@ Schema train_schema() {
   fields.push_back(expected("final", map(summary)));
   fields.push_back(
       required("tolerance", object({required("rtol", share), required("atol", share)})));
-  // What the recorded system did in a case that is disputed for it.
+  // The recorded system's result in a case that is disputed for it.
   fields.push_back(optional("clip_raises_by_rank", list(or_null(text()))));
   return object(std::move(fields));
 }

@@ -63,8 +63,8 @@ void verify_paddle_aoa(const RecordedCase& recorded, const VerifyOptions&, CaseR
     require_elements(tensors[name], tensor.shape, 1);
     stored[name] = formula(tensor.shape, tensor.data);
   }
-  // Which class of error stands for a statement that makes no sense is Python's affair; a target
-  // that nobody gives is a KeyError here too.
+  // The class of error for a meaningless statement depends on Python; a target that nobody gives is
+  // a KeyError here too.
   auto refusal = recorded.find("error");
   try {
     std::map<std::string, Tensor> loaded = load_targets(recorded, stored);

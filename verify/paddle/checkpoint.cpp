@@ -55,7 +55,7 @@ Schema paddle_checkpoint_schema() {
 
 std::string file_of(std::size_t rank) { return fmt::format("{}_0.distcp", rank); }
 
-// The case's tensors, in the order of the state dict, with what each rank holds before and after.
+// The case's tensors, in the order of the state dict, with each rank's part before and after.
 struct FlexCase {
   std::vector<std::string> names;
   std::map<std::string, Tensor> whole;
@@ -112,7 +112,7 @@ FlexCase read_flex_case(const RecordedCase& recorded) {
   return read;
 }
 
-// What a shard holds of a whole tensor.
+// Returns a shard's part of a whole tensor.
 Tensor piece_of(const Tensor& whole, const FlexShard& shard) {
   if (shard.range)
     return whole.view(Shape{whole.numel()})

@@ -23,7 +23,7 @@ Schema reshard_function_schema() {
   return or_null(word(names));
 }
 
-// A refusal, or that the recorded run ended without one.
+// A refusal, or a note that the recorded run ended without one.
 Schema either_refused_or_crashed() {
   using namespace schema;
   return object({expected("error", word({"IndexError", "KeyError", "NotImplementedError",
@@ -31,7 +31,7 @@ Schema either_refused_or_crashed() {
                  expected("message_contains", text()).or_absent()});
 }
 
-// The fields of both kinds: what is changed, and what comes of it.
+// Returns the fields of both kinds: the change, and its result.
 schema::Fields reshard_fields() {
   using namespace schema;
   return {required("world", integer({.min = 1, .max = reshard_world_max})),
@@ -69,7 +69,7 @@ struct ReshardCase {
   std::vector<std::optional<CaseBits>> after;
 };
 
-// What one rank found; on a rank outside both meshes nothing.
+// The result of one rank; empty on a rank outside both meshes.
 struct ReshardResult {
   Tensor before;
   Tensor after;
@@ -156,14 +156,14 @@ void expect_function(const RecordedCase& recorded, const ReshardCase& in, CaseRe
   try {
     if (auto function = paddle::choose_reshard(from, to)) actual = to_string(*function);
   } catch (const Error&) {
-    // No function fits; the ranks are refused with the same error.
+    // No function fits: the ranks are refused with the same error.
   }
   report.expect_equal("function", expected, actual);
 }
 
 void expect_piece(CaseReport& report, const std::string& at,
                   const std::optional<CaseBits>& expected, const Tensor& actual) {
-  // Of a rank that holds nothing of a shard the record may say either.
+  // For a rank that holds nothing of a shard the record may have either form.
   bool holds_nothing = !actual.is_defined() || actual.numel() == 0;
   if (!expected && holds_nothing) return;
   if (expected.has_value() != actual.is_defined())
@@ -205,7 +205,7 @@ void verify_paddle_reshard(const RecordedCase& recorded, const VerifyOptions& op
   std::vector<ReshardResult> results(std::size_t(in.mesh.world));
   World world(world_options(options, in.mesh.world));
   bool is_reshard = recorded.has("from");
-  // What is refused has no data that could be hashed.
+  // A refused call has no data to hash.
   CaseReport unhashed;
   auto error = run_case(
       world,

@@ -197,7 +197,8 @@ class RuleTableWriter {
     return call;
   }
 
-  // The row of a combination that the rule takes as it is; none where it wants another one.
+  // Returns the row of a combination that the rule takes unchanged; none where it needs another
+  // one.
   std::optional<RuleJson> row_of(const Dims& index) const {
     paddle::SpmdCall call = call_of(index);
     RuleJson inputs = RuleJson::array(), outputs = RuleJson::array();

@@ -11,7 +11,7 @@
 
 namespace simmesh {
 
-// plan_fields are the fields of what a plan is asked for, with the tensor's own schema.
+// plan_fields are the fields of a plan's request, with the tensor's own schema.
 schema::Fields plan_fields(Schema tensor);
 
 // steps_schema is a list of recorded steps; placements_schema a list of placements.
@@ -27,7 +27,7 @@ void require_pieces(const RecordedCase& recorded, std::int64_t ranks);
 // read_planners returns the planners that a case names: "greedy", "graph", or "both".
 std::vector<PlannerChoice> read_planners(const CaseField& field);
 
-// read_plan_request reads what a redistribution or plan case asks for, without the planner, under
+// read_plan_request reads the request of a redistribution or plan case, without the planner, under
 // the release of the options. Raises a ValueError for orders that make no sense.
 PlanRequest read_plan_request(const RecordedCase& recorded, const VerifyOptions& options);
 

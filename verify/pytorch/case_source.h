@@ -7,13 +7,13 @@
 
 namespace simmesh {
 
-// CaseSource gives the ranks' pieces of a sharded logical tensor by formula. Where placements are
+// CaseSource returns the ranks' pieces of a sharded logical tensor by formula. Where placements are
 // partial, each combination of coordinates on those mesh dims is a logical tensor of its own: seed
 // + 1 + its row-major index.
 class CaseSource {
  public:
-  // Computes all logical tensors; what they take is bounded before (see require_elements). Raises a
-  // ValueError for another number of placements than mesh dims, and what `normalized` raises.
+  // Computes all logical tensors; bound their size first (see require_elements). Raises a
+  // ValueError for another number of placements than mesh dims, and as `normalized` does.
   CaseSource(const CaseTensor& tensor, DimSpan mesh_shape, Sharding sharding);
 
   // local returns the piece of a coordinate. May be called by ranks on several threads.

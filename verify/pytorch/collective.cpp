@@ -62,7 +62,7 @@ struct CollectiveCase {
     return group_dim ? mesh.shape[std::size_t(*group_dim)] : mesh.world;
   }
 
-  // takes_part says whether a rank makes the call: all do, or those of the mesh whose dim it is.
+  // takes_part is true if a rank makes the call: all do, or those of the mesh whose dim it is.
   bool takes_part(std::int64_t rank) const {
     return !group_dim || mesh.view(rank).get_coordinate().has_value();
   }
@@ -82,7 +82,8 @@ void read_shapes(const RecordedCase& recorded, CollectiveCase& in) {
   }
 }
 
-// Inputs, what is written into, and the parts of both; a gather gives each member those of all.
+// Inputs, the buffers that are written into, and the parts of both; a gather gives each member
+// those of all.
 void require_result(const RecordedCase& recorded, const CollectiveCase& in) {
   bool has_lists = in.op != "all_reduce" && in.op != "broadcast" && in.op != "all_gather" &&
                    in.op != "reduce_scatter";
@@ -152,7 +153,7 @@ std::vector<Tensor> equal_parts(const Tensor& tensor, std::int64_t parts) {
   return result;
 }
 
-// Rows that this member gets: what the members' own lists have for it.
+// Returns the rows that this member gets: those that the members' own lists have for it.
 Splits splits_of(const CollectiveCase& in, const ProcessGroup& group, const Tensor& input) {
   auto member = std::size_t(group.rank());
   Splits splits;
@@ -201,7 +202,7 @@ Tensor run_op(const CollectiveCase& in, Tensor input, const ProcessGroup& group)
     return input;
   }
   if (in.op == "all_gather") return all_gathered(in, input, group);
-  // The forms that give lists are the same in place: the caller owns what is in them.
+  // The forms that return lists are the same in place: the caller owns their tensors.
   if (in.op == "all_gather_list") return concatenated(all_gather_list(input, group));
   if (in.op == "reduce_scatter") return reduce_scattered(in, input, group);
   if (in.op == "scatter") {
@@ -214,14 +215,13 @@ Tensor run_op(const CollectiveCase& in, Tensor input, const ProcessGroup& group)
   return all_to_all_single(input, splits_of(in, group, input), group);
 }
 
-// The engine counts what a rank issues; the words of cases name the same operations.
+// The engine counts the operations that a rank issues; the words of cases name the same operations.
 CollectiveOp engine_op(const std::string& op) {
   if (op == "all_to_all") return CollectiveOp::all_to_all_list;
   if (op == "all_to_all_single") return CollectiveOp::all_to_all;
-  for (std::size_t i = 0; i < collective_op_count; ++i)
-    if (op == name_of(CollectiveOp(i))) return CollectiveOp(i);
-  SIMMESH_CHECK(false, "no operation of the engine is called {}", op);
-  return CollectiveOp::barrier;
+  std::optional<CollectiveOp> known = collective_op_named(op);
+  SIMMESH_CHECK(known, "no operation of the engine is called {}", op);
+  return *known;
 }
 
 Tensor run_on_rank(const CollectiveCase& in, const Tensor& before, Rank& rank) {

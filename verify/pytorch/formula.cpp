@@ -9,7 +9,7 @@ namespace simmesh {
 
 namespace {
 
-// A case lists so many words and elements, all where the tensor has fewer.
+// The number of words and elements that a case lists; all where the tensor has fewer.
 constexpr std::size_t elements_listed = 20;
 
 Schema formula_case_schema() {
@@ -18,7 +18,7 @@ Schema formula_case_schema() {
                  expected("bits", list(text())), expected("hash", hash())});
 }
 
-// The bits of one element, most significant digit first.
+// Returns the bits of one element, most significant digit first.
 std::string element_text(const Tensor& tensor, std::size_t index) {
   std::size_t bytes = bytes_per_element(tensor.dtype());
   std::string text;

@@ -41,7 +41,7 @@ struct GradCase {
   std::vector<std::optional<CaseBits>> before, after;
 };
 
-// What one rank found.
+// The result of one rank.
 struct RankGradients {
   Tensor before, after;
   Placements placements;  // of the leaf's gradient

@@ -67,7 +67,7 @@ class MeshProgram {
     for (const CaseField& op : ops_) check_arguments(op);
     if (mesh_.world * static_cast<std::int64_t>(ops_.size() + 1) > mesh_steps_max)
       recorded["ops"].reject(fmt::format("at most {} steps in all ranks together", mesh_steps_max));
-    // A list of ranks is made once: what it costs must not be paid by every rank.
+    // A list of ranks is made once, so that not every rank pays its cost.
     if (!mesh_.ranks) return;
     try {
       ranks_ = mesh_.rank_list();

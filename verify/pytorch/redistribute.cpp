@@ -31,7 +31,7 @@ Schema redistribute_schema() {
   return object(std::move(fields));
 }
 
-// What one rank found; on a rank outside the mesh nothing.
+// The result of one rank; empty on a rank outside the mesh.
 struct RankResult {
   Tensor before;
   Tensor after;
@@ -66,7 +66,7 @@ RedistributeCase read_redistribute_case(const RecordedCase& recorded,
   return result;
 }
 
-// The mesh as one rank sees it, with the flattened meshes that the case wants.
+// Returns the mesh as one rank sees it, with the flattened meshes that the case needs.
 DeviceMesh make_mesh(const RedistributeCase& in, std::int64_t rank) {
   DeviceMesh mesh = in.mesh.view(rank);
   for (const Dims& dims : in.request.flattened) {
@@ -102,7 +102,7 @@ RankResult run_rank(const RedistributeCase& in, const CaseSource& source, Planne
   return result;
 }
 
-// Says whether the rank and its entry agree on its being in the mesh, and compares the source.
+// Returns whether the rank and its entry agree on its being in the mesh, and compares the source.
 bool compare_source(const std::optional<CaseBits>& before, const RankResult& result,
                     const std::string& at, CaseReport& report) {
   if (before.has_value() != result.before.is_defined())
@@ -162,7 +162,7 @@ void verify_redistribute(const RecordedCase& recorded, const VerifyOptions& opti
     CaseSource source(in.tensor, in.mesh.shape, {in.request.from, in.request.from_order});
     std::vector<RankResult> results(std::size_t(in.mesh.world));
     World world(world_options(options, in.mesh.world));
-    // What is refused has no data that could be hashed.
+    // A refused call has no data to hash.
     CaseReport unhashed;
     CaseReport& run = is_refused ? unhashed : report;
     std::int64_t mismatches = run.mismatch_count();

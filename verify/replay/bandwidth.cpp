@@ -28,7 +28,7 @@ Schema bandwidth_schema() {
                  required("per_rank", list(rank, {.min = 1}))});
 }
 
-// What isn't rounded by definition is recorded with six decimals.
+// Values that aren't rounded by definition are recorded with six decimals.
 json json_of(const replay::RankBandwidth& bandwidth) {
   json ops = json::array();
   for (const replay::CommBandwidth& one : bandwidth.comms)

@@ -18,11 +18,11 @@ schema::Fields trace_file_fields();
 // case_trace_paths returns the paths of these files.
 std::vector<std::string> case_trace_paths(const RecordedCase& recorded);
 
-// read_case_job reads the traces of a case. Raises a BadCase where there isn't one for each of
-// `ranks`, or one of them can't be read.
+// read_case_job reads the traces of a case. Raises a BadCase where some of `ranks` have none, or
+// one of them can't be read.
 replay::TraceJob read_case_job(const RecordedCase& recorded, std::size_t ranks);
 
-// json_of returns a value of the library as one that a recorded value is compared with.
+// json_of returns a value of the library in the form in which it is recorded.
 nlohmann::json json_of(const JsonValue& value);
 
 }  // namespace simmesh

@@ -9,7 +9,7 @@ namespace simmesh {
 
 namespace {
 
-// The attributes that metadata has, the version among them where it is recorded so.
+// Returns the attributes of the metadata, with the version where it is recorded so.
 std::set<std::string> metadata_names(const replay::ChakraSummary& summary) {
   std::set<std::string> names;
   for (const replay::ChakraAttribute& attribute : summary.metadata) names.insert(attribute.name);

@@ -12,7 +12,7 @@ namespace simmesh {
 // number of such messages, the version, or the attributes.
 schema::Fields chakra_summary_fields();
 
-// is_chakra says whether an object has these figures.
+// is_chakra is true if an object has these figures.
 bool is_chakra(const CaseField& entry);
 
 // compare_chakra compares those figures that an object has.

@@ -22,7 +22,7 @@ Schema trace_bad_schema() {
   return object(fields);
 }
 
-// A number must stand by itself: 4 isn't in "14".
+// A number must be a whole word: 4 isn't in "14".
 bool names(const std::string& text, const std::string& wanted, bool is_number) {
   auto is_digit = [&](std::size_t place) {
     return place < text.size() && std::isdigit(static_cast<unsigned char>(text[place])) != 0;
@@ -45,8 +45,8 @@ bool names_all(const replay::Finding& finding, const RecordedCase& recorded) {
   return true;
 }
 
-// A sound trace must have neither errors nor warnings; else the rule must be broken, and a finding
-// about it must have all that must be named.
+// A sound trace must have neither errors nor warnings; for others the rule must be broken, and a
+// finding about it must contain everything that must be named.
 void verify_trace_bad(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
   replay::TraceJob job = replay::read_job(case_trace_paths(recorded));
   replay::Findings findings = replay::validate(job);

@@ -40,8 +40,7 @@ schema::Fields with(schema::Fields fields, const schema::Field& field) {
   return fields;
 }
 
-// The figures of several ranks are a list; those of one trace of Chakra may stand in the case
-// itself.
+// The figures of several ranks are a list; those of one trace of Chakra may be in the case itself.
 Schema trace_summary_schema() {
   using namespace schema;
   Schema entry = object_of({{"schema", with(execution_trace_fields(), required("file", text()))},
@@ -57,7 +56,7 @@ Schema trace_summary_schema() {
   return object_of({{"per_rank", ranks}, {"messages", chakra}});
 }
 
-// The traces of Chakra that a case has, in the order of the files.
+// Returns the traces of Chakra that a case has, in the order of the files.
 std::vector<replay::ChakraSummary> read_chakra_summaries(const RecordedCase& recorded) {
   std::vector<replay::ChakraSummary> summaries;
   for (const std::string& path : case_trace_paths(recorded))

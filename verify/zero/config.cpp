@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// What may be compared, by the names that cases use.
+// Returns the values that can be compared, by the names that cases use.
 Schema values_schema() {
   using namespace schema;
   Fields fields;
@@ -43,7 +43,7 @@ Schema zero_config_schema() {
        required("config", any()), expected("expect", expect)});
 }
 
-// The class of an Error that stands for one of Python's.
+// Returns the class of an Error that stands for one of Python's.
 ErrorKind kind_of(const std::string& name) {
   return name == "TypeError"        ? ErrorKind::type_error
          : name == "AssertionError" ? ErrorKind::assertion_error
@@ -62,7 +62,7 @@ zero::MakeOptimizer optimizer_of(const CaseField& field) {
       };
 }
 
-// What an engine uses has the name of a class of DeepSpeed.
+// Returns the name of DeepSpeed's class for an engine.
 std::string class_of(std::int64_t stage, bool has_optimizer) {
   if (stage == 3) return has_optimizer ? "DeepSpeedZeroOptimizer_Stage3" : "DeepSpeedZeRoOffload";
   return "DeepSpeedZeroOptimizer";
@@ -82,7 +82,7 @@ std::optional<Error> build_engine(const zero::Config& config, const RecordedCase
       report);
 }
 
-// The values that were understood, by the names that cases use.
+// Returns the values that were read, by the names that cases use.
 json understood(const zero::Config& config, const RecordedCase& recorded) {
   json all = parse_json(config.to_json());
   json values = all["zero_optimization"];

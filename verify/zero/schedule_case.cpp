@@ -19,7 +19,7 @@ constexpr std::int64_t schedule_ranks_max = 64;
 using IntegerKey = std::int64_t zero::ZeroOptimization::*;
 using FlagKey = bool zero::ZeroOptimization::*;
 
-// Keys that a schedule depends on; those of stage 3 may have its prefix.
+// Keys on which a schedule depends; those of stage 3 may have its prefix.
 constexpr std::pair<const char*, IntegerKey> integer_keys[] = {
     {"stage", &zero::ZeroOptimization::stage},
     {"reduce_bucket_size", &zero::ZeroOptimization::reduce_bucket_size},

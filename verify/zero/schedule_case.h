@@ -11,7 +11,7 @@
 
 namespace simmesh {
 
-// ScheduleCase is what a recorded schedule of ZeRO stage 3 ran: the modules and parameters of a
+// ScheduleCase is the run of a recorded schedule of ZeRO stage 3: the modules and parameters of a
 // model, and the settings. The fields are those of tests/cases/zero/README.md.
 struct ScheduleCase {
   struct Module {

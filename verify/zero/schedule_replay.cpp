@@ -17,7 +17,7 @@ using nlohmann::json;
 using zero::Event;
 using zero::EventKind;
 
-// What drives a replay; everything else is what it has to produce.
+// True for an event that drives a replay; a replay must produce all others.
 bool is_driving(const std::string& name) {
   static const std::set<std::string> names = {
       "ITER",     "reset",     "fetch_begin", "rel_begin",   "external",  "unexternal", "grad",
@@ -64,8 +64,8 @@ class Recorder {
       case EventKind::gradients_end: return add(json::array({"grad_end"}));
       case EventKind::step: return add(json::array({"release_all"}));
       case EventKind::collective: return add_collective(event);
-      case EventKind::blocking: return;  // its collectives are there
-      case EventKind::external: return;  // written by who drives
+      case EventKind::blocking: return;  // its collectives are recorded
+      case EventKind::external: return;  // written by the driver
     }
   }
 
@@ -131,7 +131,7 @@ class Driver {
     return text == "F" ? zero::Pass::forward : zero::Pass::backward;
   }
 
-  // What a module needs is there, bit for bit.
+  // The parameters that a module needs are gathered, bit for bit.
   void enter(const json& event) {
     zero::ModuleId module = event[2];
     stage_.coordinator().enter(module, pass_of(event[3]));
@@ -159,7 +159,7 @@ void mark_leaves(nn::Module& model, const ScheduleCase& schedule) {
     if (module.is_leaf) zero::set_z3_leaf_module(model.find(module.name));
 }
 
-// What the case says of numbers, shards, persistence and tiles follows from the model.
+// The case's numbers, shards, persistence and tiles follow from the model.
 std::vector<std::string> layout_differences(zero::Stage3& stage, const ScheduleCase& schedule) {
   std::vector<std::string> wrong;
   auto expect = [&](const std::string& what, const auto& expected, const auto& actual) {
@@ -196,7 +196,7 @@ json seen_by(const json& event, std::int64_t rank) {
   return own;
 }
 
-// Takes apart what lies between two driving events: releases, sorted, and all else in order.
+// Splits the events between two driving events: releases, sorted, and all others in order.
 struct Produced {
   std::vector<std::string> in_order, releases;
 

@@ -15,8 +15,8 @@ using ScheduleEvents = std::vector<nlohmann::json>;
 // schedule_events_schema is the schema of the field ev; with memory also of the events of bytes.
 Schema schedule_events_schema(bool has_memory);
 
-// ScheduleReplay lets the events that drive a recorded schedule drive stage 3 on every rank of a
-// world, with parameters of small sizes that are really gathered, and keeps what happened.
+// ScheduleReplay runs stage 3 on every rank of a world, driven by the driving events of a recorded
+// schedule, with parameters of small sizes that are really gathered, and keeps the events.
 class ScheduleReplay {
  public:
   ScheduleReplay(const RecordedCase& recorded, bool has_memory);

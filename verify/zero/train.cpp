@@ -11,7 +11,7 @@ namespace simmesh {
 
 namespace {
 
-// Each step says the losses of every rank.
+// Each step has the losses of every rank.
 void require_losses(const CaseField& steps, std::int64_t world) {
   for (const CaseField& step : steps.items())
     for (const CaseField& figures : step["loss"].items())
@@ -50,7 +50,7 @@ void verify_zero_train(const RecordedCase& recorded, const VerifyOptions& option
   if (!correct && !comparison.exact_parameters) expect_recorded_hashes(task, expect, report);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     ZeroRankCheck check(report, task, comparison, ranks[rank], rank);
-    // Of a disputed case only the parameters are known that are right.
+    // For a disputed case only the correct parameters are known.
     if (correct) {
       check.expect_parameters(*correct);
       continue;

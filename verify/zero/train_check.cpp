@@ -121,7 +121,7 @@ void ZeroRankCheck::expect_norm(const CaseField& expected, const std::string& wh
   expect_near(who + "norm", read_number(expected), norm, comparison_.norm_rtol);
 }
 
-// Where no hash of ours can be met, the recorded one is still that of the recorded values.
+// Where no run of ours can have the recorded hash, it must still be that of the recorded values.
 void ZeroRankCheck::expect_tensor(const std::string& name, const std::optional<CaseField>& hash,
                                   const CaseField& expected, const Tensor& actual) {
   std::string who = fmt::format("rank {}: {}", rank_, name);

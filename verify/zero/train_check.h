@@ -14,12 +14,12 @@ struct ZeroComparison {
 
   static ZeroComparison read(const CaseField& field);
 
-  // is_near compares within the tolerance; below 0 it is none at all.
+  // is_near compares within the tolerance; a negative one means none at all.
   bool is_near(double actual, double expected, double rtol) const;
 };
 
-// ZeroRankCheck compares what one rank has with what is expected, and reports what differs. All
-// that it refers to must outlive it.
+// ZeroRankCheck compares the state of one rank with the expected one, and reports the differences.
+// Everything to which it refers must outlive it.
 class ZeroRankCheck {
  public:
   ZeroRankCheck(CaseReport& report, const ZeroTask& task, const ZeroComparison& comparison,
@@ -47,9 +47,9 @@ class ZeroRankCheck {
   std::size_t rank_;
 };
 
-// expect_recorded_hashes checks a case whose parameters are compared by tolerance: no hash of a run
-// of ours can be met, but the last hash is that of the recorded values, and a skipped step leaves
-// the parameters as they were.
+// expect_recorded_hashes checks a case whose parameters are compared by tolerance: no run of ours
+// can have its hash, but the last hash is that of the recorded values, and a skipped step doesn't
+// change the parameters.
 void expect_recorded_hashes(const ZeroTask& task, const CaseField& expect, CaseReport& report);
 
 }  // namespace simmesh

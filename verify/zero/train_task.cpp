@@ -55,7 +55,7 @@ Schema scaler_schema() {
                  optional("min_loss_scale", integer({.min = 0, .max = 1 << 30}))});
 }
 
-// The keys are read as DeepSpeed's.
+// The keys are read like DeepSpeed's.
 Schema zero_keys_schema() {
   using namespace schema;
   Fields fields;
@@ -87,7 +87,7 @@ Schema expect_schema() {
                  optional("error", error)});
 }
 
-// Layers become a sequence; a name that comes twice is one layer that is called twice.
+// Layers become a sequence; a name that occurs twice is one layer that is called twice.
 void read_layers(const RecordedCase& recorded, ZeroTask& task) {
   nn::ModelNode& root = task.model.node;
   root.kind = "sequential";
@@ -197,7 +197,7 @@ Schema zero_train_schema() {
                  required("clip", number_in(0.0, std::numeric_limits<double>::infinity())),
                  required("zero", zero_keys_schema()), optional("fp16", or_null(scaler_schema())),
                  required("compare", compare), expected("expect", expect_schema()),
-                 // Of disputed cases: what is right instead, and what it came from.
+                 // For disputed cases: the correct value, and its source.
                  optional("correct", text()),
                  expected("correct_params", final_schema(false)).or_absent(),
                  optional("leaf", list(list(text(), {.min = 1}), {.min = 1}))});

@@ -6,10 +6,10 @@
 
 namespace simmesh {
 
-// zero_train_schema says which fields a case of the kind zero_train has.
+// zero_train_schema is the schema of a case of the kind zero_train.
 Schema zero_train_schema();
 
-// read_zero_task returns what such a case trains. Rejects layers, parameters and keys of
+// read_zero_task returns the task of such a case. Rejects layers, parameters and keys of
 // zero_optimization that contradict each other.
 ZeroTask read_zero_task(const RecordedCase& recorded);
 

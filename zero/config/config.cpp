@@ -13,7 +13,7 @@ constexpr std::string_view batch_source = "zero/config";
 
 constexpr std::int64_t largest_batch = std::int64_t(1) << 31;
 
-// DeepSpeed rounds down where the numbers don't divide; the check of their product then fails.
+// DeepSpeed rounds down where the numbers don't divide; its check of their product then fails.
 BatchSizes completed_sizes(const Config& config, std::int64_t ranks) {
   std::optional<std::int64_t> train = config.train_batch_size;
   std::optional<std::int64_t> micro = config.train_micro_batch_size_per_gpu;
@@ -49,7 +49,7 @@ BatchSizes Config::batch_sizes(std::int64_t ranks) const {
     if (size <= 0)
       raise(ErrorKind::assertion_error, batch_source,
             "{}: expected a number greater than 0, got {}", name, size);
-  // Doubles hold numbers exactly that are as small as a train_batch_size may be.
+  // Doubles represent exactly all numbers that a train_batch_size may be.
   double product = double(sizes.train_micro_batch_size_per_gpu) *
                    double(sizes.gradient_accumulation_steps) * double(ranks);
   if (double(sizes.train_batch_size) != product)

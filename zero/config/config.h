@@ -15,9 +15,9 @@
 namespace simmesh::zero {
 
 // The fields of these structs are the keys of DeepSpeed 0.19, with its defaults. Sizes count
-// elements, not bytes. What each key costs is in docs/zero.md.
+// elements, not bytes. docs/zero.md says what each key costs.
 
-// OffloadDevice is where state lies while nobody uses it: "none" is the device itself, "cpu" the
+// OffloadDevice is where state is kept while nobody uses it: "none" is the device itself, "cpu" the
 // host's memory, "nvme" files below a path.
 enum class OffloadDevice : std::uint8_t { none, cpu, nvme };
 
@@ -45,14 +45,14 @@ struct OffloadOptimizer {
   double cpuadam_cores_perc = 0.8;
 };
 
-// is_offloaded says whether a section asks for another device.
+// is_offloaded is true if a section asks for another device.
 template <class Offload>
 bool is_offloaded(const std::optional<Offload>& offload) {
   return offload && offload->device != OffloadDevice::none;
 }
 
 // LeafModule names modules that stage 3 fetches as one: by class, by dotted name, or by the end of
-// the name. There has to be a module for each of them, but for DeepSpeed's defaults.
+// the name. Each name must match a module, except DeepSpeed's defaults.
 struct LeafModule {
   // Classes of Hugging Face's transformers.
   static const std::vector<std::string>& default_classes();
@@ -138,12 +138,12 @@ struct Bf16 {
 };
 
 // DataTypes is the section data_types. By default gradients are kept over micro-batches in the
-// dtype of the parameters, and in float32 by stage 0.
+// dtype of the parameters; stage 0 keeps them in float32.
 struct DataTypes {
   std::optional<DType> grad_accum_dtype = {};
 };
 
-// Aio is the section aio, of which only the size of blocks decides anything here.
+// Aio is the section aio. Only the size of blocks has an effect here.
 struct Aio {
   std::int64_t block_size = 1 << 20;  // bytes
 
@@ -172,8 +172,8 @@ struct BatchSizes {
   std::int64_t gradient_accumulation_steps = 1;
 };
 
-// AutoValues are what "auto" stands for in a file, as Hugging Face's trainer fills it in. What
-// follows from the file needs none; see zero/config/config_autos.h.
+// AutoValues are the values that "auto" stands for in a file, as Hugging Face's trainer fills them
+// in. A value that follows from the file needs none; see zero/config/config_autos.h.
 struct AutoValues {
   std::optional<std::int64_t> train_batch_size = {};
   std::optional<std::int64_t> train_micro_batch_size_per_gpu = {};
@@ -196,7 +196,7 @@ struct AutoValues {
 //                       .gradient_clipping = 1.0,
 //                       .zero_optimization = {.stage = 2, .reduce_bucket_size = 4096}};
 struct Config {
-  // Of these, those that are missing follow from the others; see batch_sizes.
+  // Missing ones follow from the others; see batch_sizes.
   std::optional<std::int64_t> train_batch_size = {};
   std::optional<std::int64_t> train_micro_batch_size_per_gpu = {};
   std::optional<std::int64_t> gradient_accumulation_steps = {};
@@ -217,17 +217,17 @@ struct Config {
   // have the bits of one device for any number of ranks.
   bool sum_gradients = false;
 
-  // from_json reads the text of a DeepSpeed file, with or without comments. Errors are ValueErrors,
+  // from_json reads the text of a DeepSpeed file, with or without comments. Raises ValueErrors,
   // TypeErrors or AssertionErrors that name the key: unknown keys, values of a wrong type or out of
   // range, "auto" without a value, features that simmesh doesn't have.
   static Config from_json(std::string_view text, const AutoValues& autos = {});
-  // from_json_file reads a file; a RuntimeError if it can't be read.
+  // from_json_file reads a file; raises a RuntimeError if it can't be read.
   static Config from_json_file(const std::string& path, const AutoValues& autos = {});
 
   // to_json returns the text of a file that reads as this configuration, with every key.
   std::string to_json() const;
 
-  // check raises as from_json does, for a configuration that was filled in by a program.
+  // check raises as from_json does, for a configuration that a program filled in.
   void check() const;
 
   // batch_sizes completes the three numbers for so many ranks. Raises an AssertionError if they

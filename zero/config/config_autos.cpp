@@ -14,7 +14,7 @@ namespace {
 
 bool is_auto(const JsonValue& value) { return value.is_text("auto"); }
 
-// A section, or null where there is none; what is not an object is refused when it is read.
+// Returns a section, or null where there is none; reading it refuses a value that is not an object.
 JsonValue* section_of(JsonValue& object, std::string_view name) {
   JsonValue* found = object.find(name);
   return found != nullptr && found->get<JsonValue::Object>() != nullptr ? found : nullptr;
@@ -34,7 +34,7 @@ void resolve(JsonValue& object, const std::string& section, const std::string& n
   *found = written(*value);
 }
 
-// Drops what is still "auto", also in sections of the section.
+// Drops the values that are still "auto", also in sections of the section.
 void drop_autos(JsonValue& section) {
   auto& entries = std::get<JsonValue::Object>(section.value);
   entries.erase(std::remove_if(entries.begin(), entries.end(),
@@ -62,7 +62,7 @@ void resolve_optimizer(JsonValue& params, const AutoValues& autos) {
   resolve(params, path, "weight_decay", autos.weight_decay);
 }
 
-// The learning rate of the section optimizer, after its own "auto" was resolved.
+// Returns the learning rate of the section optimizer, after its own "auto" was resolved.
 std::optional<double> optimizer_lr(JsonValue& config) {
   JsonValue* section = section_of(config, "optimizer");
   JsonValue* params = section == nullptr ? nullptr : section_of(*section, "params");
@@ -106,7 +106,7 @@ void resolve_batch_sizes(JsonValue& config, const AutoValues& autos) {
   }
 }
 
-// Only one of the two can be enabled, so where one is the other isn't.
+// Only one of the two can be enabled, so where one is, the other isn't.
 void resolve_precision(JsonValue& config, const AutoValues& autos) {
   for (auto [name, own, other] :
        {std::tuple("fp16", autos.fp16, autos.bf16), std::tuple("bf16", autos.bf16, autos.fp16)}) {

@@ -5,10 +5,10 @@
 
 namespace simmesh::zero {
 
-// resolve_autos puts the value that "auto" stands for into its place in a configuration:
-// - batch sizes, gradient_clipping, fp16.enabled and bf16.enabled, the params of the optimizer:
-//   what AutoValues has under that name. A batch size that follows from the others is left out, and
-//   of fp16 and bf16 one isn't enabled where the other is.
+// resolve_autos replaces "auto" by a value in a configuration:
+// - batch sizes, gradient_clipping, fp16.enabled and bf16.enabled, the params of the optimizer: the
+//   value of that name in AutoValues. A batch size that follows from the others is left out, and
+//   where one of fp16 and bf16 is enabled, the other isn't.
 // - in zero_optimization, with hidden_size h: reduce_bucket_size is h^2,
 //   stage3_prefetch_bucket_size 0.9 h^2 and stage3_param_persistence_threshold 10 h.
 // - in the scheduler: warmup_min_lr is 0, warmup_max_lr the lr of AutoValues or else that of the

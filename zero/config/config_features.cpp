@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view features_source = "zero/config";
 
-// Sections without a key `enabled` are there where they are used.
+// A section without a key `enabled` is used where it is present.
 constexpr const char* sections[] = {"compression_training", "tensor_parallel", "pipeline",
                                     "sparse_attention"};
 constexpr const char* switched_sections[] = {

@@ -6,17 +6,18 @@
 
 namespace simmesh::zero {
 
-// refuse_missing_features raises a ValueError that names the section for each of DeepSpeed's that
-// changes a run and that simmesh doesn't have, unless it is null or not enabled. Keys that only say
-// what is printed or measured are left alone, as DeepSpeed leaves keys alone that it doesn't know.
+// refuse_missing_features raises a ValueError for each section of DeepSpeed's that changes a run
+// and that simmesh doesn't have, unless it is null or not enabled; the error names the section.
+// Keys that only affect what is printed or measured are left alone, as DeepSpeed leaves unknown
+// keys alone.
 void refuse_missing_features(const JsonValue& config);
 
-// refuse_misspelt_keys raises a ValueError for a top-level key that is nearly one of ours, because
-// it would train something else without a word. Short keys are too alike to tell.
+// refuse_misspelt_keys raises a ValueError for a top-level key that nearly is one of ours, because
+// it would silently train something else. Short keys are too alike to tell.
 void refuse_misspelt_keys(const JsonValue& config);
 
-// take_default_only removes a key whose only value here is the default. Raises a ValueError for
-// another one, which names the key below the path.
+// take_default_only removes a key that only supports its default here. Raises a ValueError for
+// another value, which names the key below the path.
 void take_default_only(JsonValue& section, const std::string& path, const char* name,
                        const JsonValue& value);
 

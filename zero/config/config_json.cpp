@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "core/check/error.h"
+#include "zero/config/config.h"
 #include "zero/config/config_autos.h"
 #include "zero/config/config_features.h"
 #include "zero/config/config_keys.h"
@@ -116,7 +117,7 @@ void read_optimizer(const JsonValue& section, OptimizerConfig& optimizer) {
   read_section({params, "optimizer.params"}, optimizer);
 }
 
-// How files are read and written doesn't matter here, but for the size of a block.
+// The way in which files are read and written doesn't matter here, except the size of a block.
 void read_aio(const JsonValue& section, Aio& aio) {
   expect_object({section, "aio"});
   JsonValue known = JsonValue::object();

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view keys_source = "zero/config";
 
-// A key that also goes by the name with the prefix stage3_.
+// A key that also has a name with the prefix stage3_.
 template <class T>
 ConfigKey<ZeroOptimization> key3(const std::string& name, T ZeroOptimization::*field,
                                  ConfigBounds bounds = not_negative) {
@@ -23,7 +23,7 @@ ConfigKey<ZeroOptimization> stage_key() {
       read_value(value, not_negative, zero.stage);
       if (zero.stage <= 3) return;
     } catch (const Error&) {
-      // What is wrong is the same for every value that isn't a stage.
+      // The message is the same for every value that isn't a stage.
     }
     raise(ErrorKind::value_error, keys_source, "{}: expected 0, 1, 2 or 3, got {}", value.path,
           value.json.text(80));
@@ -33,7 +33,7 @@ ConfigKey<ZeroOptimization> stage_key() {
           }};
 }
 
-// In the order of DeepSpeed's class, in which errors are looked for.
+// In the order of DeepSpeed's class, in which errors are found.
 std::vector<ConfigKey<ZeroOptimization>> zero_keys() {
   using Zero = ZeroOptimization;
   ConfigKey<Zero> gather_on_save =

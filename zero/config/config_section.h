@@ -14,7 +14,7 @@
 namespace simmesh::zero {
 
 // ConfigKey is one key of a section: its names, how it is read into the section's struct, and how
-// it is written. An alias is the name with the prefix stage3_, an old name one that still works.
+// it is written. An alias is the name with the prefix stage3_; an old name still works.
 template <class Section>
 struct ConfigKey {
   std::string name;
@@ -33,7 +33,7 @@ struct ConfigKey {
 template <class Section>
 const std::vector<ConfigKey<Section>>& config_keys();
 
-// is_key says whether a section has a key of that name.
+// is_key is true if a section has a key of that name.
 template <class Section>
 bool is_key(std::string_view name) {
   for (const ConfigKey<Section>& key : config_keys<Section>())
@@ -54,7 +54,7 @@ JsonValue write_section(const Section& section);
 inline constexpr ConfigBounds not_negative{.min = 0};
 inline constexpr ConfigBounds above_zero{.min = 0, .is_open = true};
 
-// IsSection says how a field is read: a section by its keys, all else by its type.
+// IsSection selects how a field is read: a section by its keys, everything else by its type.
 template <class T>
 struct IsSection : std::false_type {};
 template <>
@@ -64,7 +64,7 @@ struct IsSection<OffloadOptimizer> : std::true_type {};
 template <>
 struct IsSection<LeafModule> : std::true_type {};
 
-// read_field is read_section or read_value; a null is an absent value. Of the sections only
+// read_field is read_section or read_value; a null is an absent value. Among the sections only
 // leaf_module raises a TypeError where it isn't an object, as in DeepSpeed.
 template <class T>
 void read_field(const ConfigValue& value, const ConfigBounds& bounds, T& out) {

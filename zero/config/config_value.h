@@ -29,7 +29,7 @@ struct ConfigBounds {
 
 // read_value reads a value as pydantic does, on which DeepSpeed's configuration is built: an
 // integer may be a number without a fraction or text with digits, true may be 1 or "yes". Errors
-// name the path, what was expected and what came.
+// name the path, the expected value and the given one.
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, std::int64_t& out);
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, double& out);
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, bool& out);
@@ -39,7 +39,7 @@ void read_value(const ConfigValue& value, const ConfigBounds& bounds, OffloadDev
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, WarmupType& out);
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, PerGroup& out);
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, std::array<double, 2>& out);
-// One text is a list of it.
+// A single text counts as a list of one.
 void read_value(const ConfigValue& value, const ConfigBounds& bounds,
                 std::vector<std::string>& out);
 

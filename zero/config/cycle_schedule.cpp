@@ -6,7 +6,7 @@ namespace simmesh::zero {
 
 namespace {
 
-// Cycle is the shape of OneCycle: how high it is at an iteration, from 0 to 1.
+// Cycle is the shape of OneCycle: its height at an iteration, from 0 to 1.
 class Cycle {
  public:
   explicit Cycle(const OneCycle& config)
@@ -48,7 +48,7 @@ struct OneCycleRates {
 
   bool is_over(std::int64_t iteration) const { return double(iteration) >= cycle.size(); }
 
-  // How far the decay has gone; 0 where there is none.
+  // Returns how far the decay has gone; 0 where there is none.
   double decay(std::int64_t iteration, double rate) const {
     if (config.decay_step_size == 0 || rate == 0) return 0.0;
     return (double(iteration) - cycle.size() + 1) / config.decay_step_size;

@@ -19,17 +19,18 @@ namespace simmesh::zero {
 //   scheduler.step();
 class LrScheduler {
  public:
-  // Sets the rates of the first step, unless the configuration says at which iteration to go on.
+  // Sets the rates of the first step, unless the configuration has the iteration to continue from.
   // The optimiser must outlive the scheduler. Raises a ValueError for a list that has another
   // number of groups than the optimiser.
   LrScheduler(const SchedulerConfig& config, optim::Optimizer& optimizer);
 
-  // step goes on to the next iteration.
+  // step moves to the next iteration.
   void step();
 
-  // last_batch_iteration is the whole state: how many steps were made, less one.
+  // last_batch_iteration is the whole state: the number of steps made, less one.
   std::int64_t last_batch_iteration() const { return last_batch_iteration_; }
-  // load_state goes on after another iteration. As in DeepSpeed the rates stay until the next step.
+  // load_state continues after another iteration. As in DeepSpeed the rates stay until the next
+  // step.
   void load_state(std::int64_t last_batch_iteration) {
     last_batch_iteration_ = last_batch_iteration;
   }

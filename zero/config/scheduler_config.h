@@ -8,7 +8,7 @@
 namespace simmesh::zero {
 
 // The structs here are the types of DeepSpeed's section scheduler, and their fields its params,
-// with its defaults. What each does to the learning rates is in zero/config/lr_schedule.h.
+// with its defaults. zero/config/lr_schedule.h says what each does to the learning rates.
 
 // PerGroup is one number for all groups of the optimiser, or a list of one for each.
 using PerGroup = std::variant<double, std::vector<double>>;
@@ -53,7 +53,7 @@ struct OneCycle {
   double decay_lr_rate = 0.0;
   double cycle_first_step_size = 2000;
   std::optional<double> cycle_second_step_size = {};  // by default as the first
-  // In how many stairs a half goes; 0 is a slope.
+  // The number of stairs in a half; 0 is a slope.
   std::int64_t cycle_first_stair_count = 0;
   std::optional<std::int64_t> cycle_second_stair_count = {};  // by default as the first
   double decay_step_size = 0;

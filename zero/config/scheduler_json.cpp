@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view scheduler_source = "zero/config";
 
-// TypeName is what a type is called in a file, and the params without which it can't be.
+// TypeName is the name of a type in a file, with the params that it requires.
 template <class Type>
 struct TypeName;
 template <>

@@ -7,9 +7,9 @@
 
 namespace simmesh::zero {
 
-// read_scheduler reads the section scheduler; one without a type is none. Raises a ValueError that
-// names the key for a type that isn't one of the five, for missing params, for a key that the type
-// doesn't have, and for a missing one that it needs.
+// read_scheduler reads the section scheduler; empty for one without a type. Raises a ValueError
+// that names the key for a type that isn't one of the five, for missing params, for a key that the
+// type doesn't have, and for a missing one that it needs.
 std::optional<SchedulerConfig> read_scheduler(const JsonValue& section);
 
 // written_scheduler returns a section that reads as the same.

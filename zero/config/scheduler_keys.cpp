@@ -7,7 +7,7 @@ namespace {
 
 constexpr ConfigBounds from_the_start{.min = -1};
 
-// A count that DeepSpeed wants as an integer: 1e3 isn't one.
+// A count that DeepSpeed requires to be an integer: 1e3 isn't one.
 template <class Section>
 ConfigKey<Section> count_key(const std::string& name, std::int64_t Section::*field,
                              const ConfigBounds& bounds) {

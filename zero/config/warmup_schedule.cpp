@@ -29,7 +29,7 @@ class Warmup {
   double inverse_log_;
 };
 
-// Between what each group has at least and at most, by a ratio that depends on the iteration.
+// Interpolates each group's rate from min to max; ratio(iteration) is in [0, 1].
 template <class Ratio>
 LrSchedule between(std::vector<double> min, const std::vector<double>& max, Ratio ratio) {
   std::vector<double> delta(min.size());

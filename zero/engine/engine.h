@@ -21,15 +21,16 @@ namespace simmesh::zero {
 //
 // The optimiser works on masters: float32 copies of 16-bit parameters, and float32 parameters
 // themselves. At the accumulation boundary gradients are averaged over the members. A parameter
-// without a gradient counts as zeros. What a member holds depends on zero_optimization.stage:
+// without a gradient counts as zeros. The state that a member holds depends on
+// zero_optimization.stage:
 // - 0: everything is whole on every member. Gradients are added up over micro-batches in float32,
 //   and each is all-reduced at the boundary: one all-reduce of 4 bytes per element for each
 //   parameter that requires a gradient.
-// - 1: masters and the optimiser's state are partitioned: those of each group of the optimiser lie
+// - 1: masters and the optimiser's state are partitioned: those of each group of the optimiser are
 //   in a flat buffer, of which every member owns a slice (see FlatLayout). Gradients add up on the
-//   parameters; in the backward pass at the boundary they go through buckets of
-//   reduce_bucket_size elements, each all-reduced, and a member keeps what it owns. After the step
-//   one all-gather a group brings the slices together again.
+//   parameters; in the backward pass at the boundary they go through buckets of reduce_bucket_size
+//   elements, each all-reduced, and a member keeps the part that it owns. After the step one
+//   all-gather a group joins the slices again.
 // - 2: as 1, and the gradients of every micro-batch are reduced, so that a member keeps only its
 //   own part of their sum.
 // From stage 1 on a step is skipped if a gradient of any member isn't finite.
@@ -44,13 +45,14 @@ namespace simmesh::zero {
 //   engine.step();
 class Engine {
  public:
-  // Raises what Config::check raises, and AssertionErrors for keys that don't go together.
+  // Raises as Config::check does, and AssertionErrors for keys that don't go together.
   Engine(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
          const ProcessGroup& group);
   ~Engine();
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
+  // module returns the module that is trained. Calling the engine calls it.
   nn::Module& module() const;
   Tensor operator()(const Tensor& input) const;
   // train and eval set the mode of the module.
@@ -61,15 +63,15 @@ class Engine {
   // scale_wrt_gas off the loss isn't divided.
   void backward(const Tensor& loss, bool scale_wrt_gas = true);
 
-  // is_gradient_accumulation_boundary says whether the next step changes the parameters.
+  // is_gradient_accumulation_boundary is true if the next step changes the parameters.
   bool is_gradient_accumulation_boundary() const;
 
   // step does nothing before the boundary. At the boundary it averages the gradients over the
-  // group, clips them, and runs the optimiser's step, and after it that of the scheduler. With loss
+  // group, clips them, and runs the optimiser's step, and after it the scheduler's. With loss
   // scaling it skips both if a gradient isn't finite. All members call it.
   void step();
 
-  // was_step_applied says whether the last step at a boundary changed the parameters.
+  // was_step_applied is true if the last step at a boundary changed the parameters.
   bool was_step_applied() const;
   // get_global_grad_norm returns the norm of the averaged gradients in the last step, before
   // clipping. It is infinity if that step was skipped, and nullopt before the first step.
@@ -77,7 +79,8 @@ class Engine {
   // loss_scale returns the current loss scale, 1 without loss scaling.
   double loss_scale() const;
 
-  // masters returns what the optimiser works on, in the order of the module's parameters.
+  // masters returns the tensors that the optimiser updates, in the order of the module's
+  // parameters.
   const std::vector<nn::NamedTensor>& masters() const;
   optim::Optimizer& optimizer() const;
   // lr_scheduler is that of the section scheduler; null without one, or without an optimiser.
@@ -85,9 +88,9 @@ class Engine {
   // get_lr returns the learning rates of the next step, one per group of the optimiser.
   std::vector<double> get_lr() const;
 
-  // master_shards says which elements of a parameter each of the masters holds, for whoever saves
-  // or loads them and the optimiser's state. masters_changed lets the parameters be what the
-  // masters are, after a load has changed these. All members call it.
+  // master_shards returns which elements of a parameter each of the masters holds, for code that
+  // saves or loads masters and the optimiser's state. masters_changed copies the masters to the
+  // parameters, after a load has changed the masters. All members call it.
   std::vector<MasterShard> master_shards() const;
   void masters_changed();
   // loss_scaler keeps the loss scale; null without loss scaling.
@@ -114,8 +117,8 @@ class Engine {
 //
 // From stage 1 on make_optimizer is called twice: first with the parameters, to learn the
 // optimiser's groups, whose parameters are laid out together, and then with the masters of this
-// member, which have the names of their parameters. An empty one makes an engine that has no
-// optimiser, in stage 3.
+// member, which have the names of their parameters. In stage 3 it may be empty: the engine then has
+// no optimiser.
 Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
                   const ProcessGroup& group);
 

@@ -16,7 +16,7 @@ constexpr std::string_view setup_source = "zero/engine";
         zero.stage);
 }
 
-// Averages before a reduce-scatter are the only ones that it knows.
+// A reduce-scatter only supports averages before it.
 void check_reduction(const Config& config) {
   const ZeroOptimization& zero = config.zero_optimization;
   if (zero.stage < 2 || !zero.reduce_scatter) return;

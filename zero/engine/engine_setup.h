@@ -10,8 +10,8 @@
 namespace simmesh::zero {
 
 // completed_config returns the configuration of an engine over so many ranks: with the number of
-// accumulation steps, which is 1 where nothing says it. Raises what Config::check raises, and
-// AssertionErrors for keys that don't go together with the stage or with having no optimiser.
+// accumulation steps, by default 1. Raises as Config::check does, and AssertionErrors for keys that
+// don't go together with the stage or with having no optimiser.
 Config completed_config(Config config, std::int64_t ranks, bool has_optimizer);
 
 // convert_module gives the module the dtype that fp16 or bf16 asks for.

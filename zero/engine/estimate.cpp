@@ -17,7 +17,7 @@ void check_options(const EstimateOptions& options) {
 
 std::int64_t whole_bytes(double bytes) { return std::int64_t(bytes); }
 
-// The host's bytes in stage 3, before the factor.
+// Returns the host's bytes in stage 3, before the factor.
 double host_bytes3(const EstimateOptions& options) {
   double total = double(options.total_params), nodes = double(options.nodes);
   double own = double(options.gpus_per_node);

@@ -6,7 +6,7 @@
 
 namespace simmesh::zero {
 
-// EstimateOptions is what the published estimators of DeepSpeed ask for. The largest layer is the
+// EstimateOptions are the inputs of DeepSpeed's published estimators. The largest layer is the
 // module whose own parameters have the most elements.
 struct EstimateOptions {
   std::int64_t total_params = 0;
@@ -16,11 +16,11 @@ struct EstimateOptions {
   bool offload_optimizer = true;
   bool offload_params = true;  // for stage 3; without offload_optimizer it changes nothing
   bool zero_init = true;       // for stage 3: parameters are cut while the model is built
-  double factor = 1.5;         // of host memory, for what else needs some
+  double factor = 1.5;         // of host memory, for other uses
 };
 
-// MemoryEstimate is what the parameters, gradients and optimiser state of a model that trains in 16
-// bits with Adam need: of a node's host memory, and of each device. Activations, buckets and
+// MemoryEstimate is the memory for the parameters, gradients and optimiser state of a model that
+// trains in 16 bits with Adam: on a node's host, and on each device. Activations, buckets and
 // gathered parameters come on top.
 struct MemoryEstimate {
   std::int64_t host_bytes = 0;

@@ -4,7 +4,7 @@
 
 namespace simmesh::zero {
 
-// MemoryUse is what an engine holds on one rank at a moment, in bytes, wherever it lies: on the
+// MemoryUse is the memory of an engine on one rank at a moment, in bytes, wherever it is: on the
 // device or, offloaded, elsewhere.
 struct MemoryUse {
   std::int64_t shards = 0;      // this rank's parts of parameters, in stage 3

@@ -7,8 +7,8 @@
 
 namespace simmesh::zero {
 
-// are_all_finite says on every member whether no element of any member's tensors is infinite or
-// NaN. Costs one all-reduce of a byte.
+// are_all_finite returns on every member whether all elements of all members' tensors are finite.
+// Costs one all-reduce of a byte.
 bool are_all_finite(gsl::span<const Tensor> tensors, const ProcessGroup& group);
 
 // sharded_norm returns the 2-norm of all elements of all members' tensors, as float32 without dims.
@@ -16,8 +16,8 @@ bool are_all_finite(gsl::span<const Tensor> tensors, const ProcessGroup& group);
 // In exact arithmetic the sum is rounded once, so the norm has the bits of one device.
 Tensor sharded_norm(gsl::span<const Tensor> tensors, const ProcessGroup& group);
 
-// clip_factor returns min(1, max_norm / (norm + 1e-6)), what gradients are multiplied by so that
-// their norm is at most max_norm.
+// clip_factor returns min(1, max_norm / (norm + 1e-6)), the factor that brings the norm of
+// gradients down to max_norm.
 Tensor clip_factor(const Tensor& norm, double max_norm);
 
 }  // namespace simmesh::zero

@@ -17,7 +17,7 @@ namespace simmesh::zero {
 using MakeOptimizer =
     std::function<std::unique_ptr<optim::Optimizer>(const std::vector<nn::NamedTensor>& masters)>;
 
-// StageSetup is what an engine is made from.
+// StageSetup are the arguments from which an engine is made.
 struct StageSetup {
   nn::Module& module;
   const MakeOptimizer& make_optimizer;
@@ -25,23 +25,24 @@ struct StageSetup {
   const ProcessGroup& group;
 };
 
-// StepResult says how a step went. A step whose gradients aren't finite is skipped where is_applied
-// is false. The norm is that of the mean gradients divided by the loss scale, before clipping;
-// infinity for a skipped step, nullopt where the stage computes none.
+// StepResult is the outcome of a step. A step whose gradients aren't finite is skipped, and
+// is_applied is false. The norm is that of the mean gradients divided by the loss scale, before
+// clipping; infinity for a skipped step, nullopt where the stage computes none.
 struct StepResult {
   bool is_finite = true;
   bool is_applied = true;
   std::optional<double> norm = {};
 };
 
-// MasterShard says which elements of a parameter, in row-major order, a master holds: [begin, end).
+// MasterShard is the range of a parameter's elements, in row-major order, that a master holds:
+// [begin, end).
 struct MasterShard {
   std::size_t parameter = 0;  // its index in the module's parameters
   std::int64_t begin = 0, end = 0;
 };
 
-// Stage is what an engine does differently in each stage of ZeRO: who holds which part of the
-// gradients, the masters and the optimiser's state, and when what is communicated. The engine
+// Stage is the part of an engine that differs between the stages of ZeRO: who holds which part of
+// the gradients, the masters and the optimiser's state, and when they communicate. The engine
 // counts micro-batches and keeps the loss scale.
 class Stage {
  public:
@@ -56,13 +57,13 @@ class Stage {
   // scale, clips them and runs the optimiser's step.
   virtual StepResult step(double loss_scale) = 0;
 
-  // masters are what the optimiser works on.
+  // masters are the tensors that the optimiser updates.
   virtual const std::vector<nn::NamedTensor>& masters() const = 0;
   virtual optim::Optimizer& optimizer() const = 0;
 
-  // master_shards says what each of the masters holds, and brings masters and the optimiser's state
-  // back from files. masters_changed lets the parameters be what the masters are, after somebody
-  // has changed these. All members of the group call it.
+  // master_shards returns the range that each of the masters holds, and brings masters and the
+  // optimiser's state back from files. masters_changed copies the masters to the parameters, after
+  // somebody has changed the masters. All members of the group call it.
   virtual std::vector<MasterShard> master_shards() = 0;
   virtual void masters_changed() = 0;
 
@@ -73,11 +74,11 @@ class Stage {
   virtual Tensor full_optimizer_state(std::size_t parameter, const std::string& key) = 0;
   virtual Tensor full_grad(std::size_t parameter) = 0;
 
-  // memory_use returns what the stage holds now.
+  // memory_use returns the stage's memory now.
   virtual MemoryUse memory_use() const = 0;
 };
 
-// state_bytes returns the bytes of what an optimiser keeps for its parameters.
+// state_bytes returns the bytes of an optimiser's state.
 std::int64_t state_bytes(const optim::Optimizer& optimizer);
 
 // make_stage0 keeps everything whole on every member.

@@ -25,7 +25,7 @@ Tensor master_of(const Tensor& parameter) {
   return master;
 }
 
-// A copy that is scaled in place of the original, which a device wouldn't make.
+// Returns a copy that is scaled in place of the original, which a device wouldn't make.
 Tensor copied_unseen(const Tensor& tensor) {
   Ledger::Uncharged unseen;
   Clock::Quiet no_launches;
@@ -121,7 +121,7 @@ class Stage0 final : public Stage {
   }
 
  private:
-  // The mean, or sum, of a parameter's gradient over the group.
+  // Returns the mean, or sum, of a parameter's gradient over the group.
   Tensor mean_gradient(std::size_t i) const {
     KeepUnrounded scope;
     Tensor own = gradients_[i].is_defined() ? gradients_[i]
@@ -131,7 +131,7 @@ class Stage0 final : public Stage {
     return all_reduce(mean.begin(own), ReduceOp::sum, group_);
   }
 
-  // Gives the masters the means of the gradients over the group, divided by the loss scale. Says
+  // Gives the masters the means of the gradients over the group, divided by the loss scale. Returns
   // whether they are finite.
   bool average_gradients(double loss_scale) {
     bool is_finite = true;

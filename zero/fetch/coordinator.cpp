@@ -126,7 +126,7 @@ void Coordinator::fetch(ModuleId module, Pass pass) {
   emit(done);
 }
 
-// The queue gives out what the module needs and nobody took before.
+// Takes from the queue the parameters that the module needs and nobody took before.
 void Coordinator::take_from_queue(ModuleId module) {
   const std::vector<FetchTrace::Need>& needs = trace_.needs();
   std::uint64_t wanted = ++asking_, given = ++asking_;
@@ -215,7 +215,7 @@ void Coordinator::drop_in_flight() {
   }
 }
 
-// What isn't there or is in use stays as it is.
+// Nothing happens to a parameter that isn't available or is in use.
 void Coordinator::release(ParamId param) {
   if (statuses_.of(param) != ParamStatus::available || statuses_.is_used(param)) return;
   statuses_.release(param);

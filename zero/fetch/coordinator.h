@@ -24,7 +24,7 @@ class FetchSink {
   // gather starts to gather parameters, ascending, of which either all or none have a secondary
   // shard. One handle stands for all of them.
   virtual void gather(gsl::span<const ParamId> params) = 0;
-  // wait lets a module use a parameter that was gathered. The first wait for a member of a gather
+  // wait makes a gathered parameter usable by a module. The first wait for a member of a gather
   // completes it for all of them; each further member is waited for once, or released.
   virtual void wait(ParamId param) = 0;
   // release drops the whole of a parameter.
@@ -34,19 +34,19 @@ class FetchSink {
   // Raises a RuntimeError that says where they differ.
   virtual void agree(std::string_view what, gsl::span<const std::int64_t> values) = 0;
 
-  // has_secondary says whether a parameter has a current secondary shard.
+  // has_secondary is true if a parameter has a current secondary shard.
   virtual bool has_secondary(ParamId) const { return false; }
-  // is_absent says whether a parameter's shard lies in a file and nobody has started to read it.
-  // The queue isn't followed beyond such a parameter.
+  // is_absent is true if a parameter's shard is in a file and nobody has started to read it. The
+  // queue isn't followed beyond such a parameter.
   virtual bool is_absent(ParamId) const { return false; }
-  // read_ahead may start to read the shards of what the queue holds after what was prefetched,
-  // where they lie in files.
+  // read_ahead may start to read the shards, where they are in files, of the parameters in the
+  // queue after those that were prefetched.
   virtual void read_ahead(gsl::span<const FetchTrace::Need>) {}
 };
 
 // Coordinator decides when ZeRO stage 3 fetches, prefetches and releases parameters, as DeepSpeed's
 // PartitionedParameterCoordinator does. It knows numbers and sizes and no tensors. docs/zero.md has
-// its rules and what bounds the elements that are there at a time.
+// its rules and its bounds on the elements that are available at a time.
 //
 //   coordinator.reset();                          // the root is about to run forward
 //   coordinator.enter(1, zero::Pass::forward);    // module 1 fetches, waits and prefetches
@@ -57,34 +57,34 @@ class Coordinator {
  public:
   Coordinator(FetchGraph graph, const FetchSettings& settings, FetchSink& sink);
 
-  // reset begins an iteration: drops prefetches that nobody used, and outside a complete trace lets
-  // ranks agree on what was recorded. A prefetch bucket that adapts doubles, up to
-  // max_live_parameters, if in the last iteration a module fetched what the trace knew and nobody
-  // had prefetched. Sizes and the trace alone decide that, so all ranks decide alike.
+  // reset begins an iteration: drops prefetches that nobody used, and outside a complete trace
+  // makes ranks agree on the recorded one. A prefetch bucket that adapts doubles, up to
+  // max_live_parameters, if in the last iteration a module fetched a parameter that the trace knew
+  // and nobody had prefetched. Only sizes and the trace decide that, so all ranks decide alike.
   void reset();
-  // enter compares a module with the trace and fetches what it needs. Raises a RuntimeError where
-  // what a module needs isn't what the trace says ("tracing error").
+  // enter compares a module with the trace and fetches the parameters that it needs. Raises a
+  // RuntimeError where these aren't the ones in the trace ("tracing error").
   void enter(ModuleId module, Pass pass);
   void leave(ModuleId module, Pass pass);
-  // abandon forgets that a forward runs that ended by an exception; nothing is released.
+  // abandon forgets a running forward that ended by an exception; nothing is released.
   void abandon(ModuleId module);
-  // end_backward releases what modules hold that were entered backward and never left, newest
-  // first.
+  // end_backward releases the parameters of modules that were entered backward and never left,
+  // newest first.
   void end_backward();
   // release_all releases everything: an optimiser step begins.
   void release_all();
-  // invalidate forgets the trace, as when the hooks of the modules changed.
+  // invalidate forgets the trace, for instance when the hooks of the modules changed.
   void invalidate();
 
-  // register_external lets a module need a parameter of another; a returned one came out of a
-  // forward and is released at a step only. The caller gathers it where it isn't there, by
-  // gathered_elsewhere. unregister_external takes it back.
+  // register_external makes a module need a parameter of another module; a returned one came out of
+  // a forward and is released at a step only. The caller gathers it where it isn't available, by
+  // gathered_elsewhere. unregister_external undoes it.
   void register_external(ModuleId module, ParamId param, bool returned);
   void unregister_external(ModuleId module, ParamId param);
 
-  // wait_for completes the gather of a parameter that is in flight for somebody who isn't a module.
+  // wait_for completes the gather of a parameter that is in flight, for a user that isn't a module.
   void wait_for(ParamId param);
-  // gathered_elsewhere says that a blocking gather made a parameter available, and
+  // gathered_elsewhere tells that a blocking gather made a parameter available, and
   // released_elsewhere that it was dropped after such a gather. Raise a RuntimeError for a wrong
   // status.
   void gathered_elsewhere(ParamId param);
@@ -95,7 +95,8 @@ class Coordinator {
   TraceMode mode() const { return trace_.mode(); }
   const FetchTrace& trace() const { return trace_; }
   std::int64_t step() const { return step_; }
-  // available counts the elements that are there or in flight, as max_live_parameters bounds them.
+  // available counts the elements that are available or in flight, as max_live_parameters bounds
+  // them.
   std::int64_t available() const { return available_; }
   std::int64_t queue_length() const { return std::int64_t(trace_.needs().size() - queue_head_); }
   ParamStatus status(ParamId param) const { return statuses_.of(param); }
@@ -128,7 +129,7 @@ class Coordinator {
   ReleaseRule rule_;
   ParamStatuses statuses_;
   std::int64_t step_ = 0;
-  bool came_late_ = false;  // something that the trace knew, in this iteration
+  bool came_late_ = false;  // a parameter that the trace knew, in this iteration
   std::int64_t available_ = 0;
   std::size_t queue_head_ = 0;  // of the needs of the trace
   std::vector<std::int64_t> recent_;

@@ -15,7 +15,7 @@ std::string listed(const char* what, const Ids& ids) {
   return ids.empty() ? fmt::format("no {}", what) : text;
 }
 
-// What an event says besides its kind and step.
+// Describes an event besides its kind and step.
 std::string details(const Event& event) {
   std::string pass(to_string(event.pass));
   std::string available = pretty_count(event.available) + " elements available";

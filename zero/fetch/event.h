@@ -10,16 +10,16 @@
 
 namespace simmesh::zero {
 
-// TraceMode says what the coordinator knows of the order of modules: nothing (INVALID), what it is
-// recording (RECORD), or all of an iteration (COMPLETE).
+// TraceMode is the coordinator's knowledge of the order of modules: none (INVALID), the part
+// recorded so far (RECORD), or all of an iteration (COMPLETE).
 enum class TraceMode : std::uint8_t { invalid, record, complete };
 std::string_view to_string(TraceMode mode);
 
-// EventKind is what stage 3 did on one rank; docs/zero.md says what each means.
+// EventKind is an action of stage 3 on one rank; docs/zero.md has the meaning of each.
 enum class EventKind : std::uint8_t {
-  reset,          // a forward of the root begins; the state is that before
+  reset,          // a forward of the root begins; the state is the one before
   enter,          // a module is entered, after the trace was compared with it
-  fetch,          // a gather of what the module needs
+  fetch,          // a gather of the parameters that the module needs
   prefetch,       // a gather for later modules
   wait,           // a module waited for a parameter of its own that was in flight
   copy_out,       // a gather of several was waited for and its members were copied from it
@@ -27,12 +27,12 @@ enum class EventKind : std::uint8_t {
   entered,        // the module has what it needs
   leave,          // a module is left
   release,        // the whole of a parameter is dropped
-  left,           // all that the module releases is released
+  left,           // the module has released everything that it releases
   invalidate,     // the module about to be entered doesn't continue the trace
   external,       // a parameter becomes an external one of a module
   leftovers,      // backward ended; modules that were entered backward and never left
   gradient,       // a gradient enters the bucket
-  gradients_end,  // what is in the bucket is reduced
+  gradients_end,  // the bucket is reduced
   step,           // an optimiser step begins; everything is released
   collective,     // a collective starts
 };
@@ -50,7 +50,7 @@ struct Event {
   std::int64_t available = 0;          // elements counted as available
   std::int64_t queue_length = 0;       // of the prefetch queue
   std::int64_t order_length = 0;       // modules in the recorded order
-  // Of a collective: its name in PyTorch, the elements of this rank's input and their dtype.
+  // For a collective: its name in PyTorch, the elements of this rank's input and their dtype.
   std::string_view name = {};
   std::int64_t numel = 0;
   std::string_view dtype = {};

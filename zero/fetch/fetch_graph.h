@@ -11,7 +11,7 @@ namespace simmesh::zero {
 using ModuleId = std::int32_t;
 using ParamId = std::int32_t;
 
-// FetchParam is what the coordinator knows of a parameter.
+// FetchParam is the part of a parameter that the coordinator knows.
 struct FetchParam {
   std::int64_t numel = 0;
   std::int64_t shard_numel = 0;  // of one rank
@@ -19,15 +19,17 @@ struct FetchParam {
   bool requires_grad = true;
 };
 
-// FetchModule is what it knows of a module. A leaf module fetches what is below it, all at once.
+// FetchModule is the part of a module that it knows. A leaf module fetches all parameters below it,
+// at once.
 struct FetchModule {
   std::vector<ParamId> own;    // registered on the module itself
   std::vector<ParamId> below;  // of the module and all modules below it
   bool is_leaf = false;
 };
 
-// FetchGraph says which parameters a module needs: those registered on it, or of a leaf module all
-// below it, and external parameters, which it uses though another module owns them.
+// FetchGraph maps modules to the parameters that they need: those registered on the module, or for
+// a leaf module all below it, and external parameters, which it uses though another module owns
+// them.
 class FetchGraph {
  public:
   // Raises an IndexError for a module that names an unknown parameter.
@@ -42,16 +44,16 @@ class FetchGraph {
   // needs returns what a module needs, ascending, each once.
   gsl::span<const ParamId> needs(ModuleId id) const { return needs_[std::size_t(id)]; }
   const std::vector<ParamId>& externals(ModuleId id) const { return externals_[std::size_t(id)]; }
-  // version counts the changes of what a module needs.
+  // version counts the changes of a module's needs.
   std::uint32_t version(ModuleId id) const { return versions_[std::size_t(id)]; }
 
-  // add_external lets a module need a parameter; a second time it does nothing. A returned one came
-  // out of a forward: it is flagged so from then on. remove_external takes it away again.
+  // add_external makes a module need a parameter; a second time it does nothing. A returned one
+  // came out of a forward, and keeps that flag. remove_external undoes it.
   void add_external(ModuleId module, ParamId param, bool returned);
   void remove_external(ModuleId module, ParamId param);
   bool is_returned(ParamId id) const { return returned_[std::size_t(id)]; }
 
-  // check raises an IndexError for an id that there isn't.
+  // check raises an IndexError for an id that doesn't exist.
   void check_module(ModuleId id) const;
   void check_param(ParamId id) const;
 

@@ -6,34 +6,41 @@
 
 namespace simmesh::zero {
 
-// DeepSpeedFaults are decisions of DeepSpeed 0.19 that we think are wrong. Each can be had, to
-// follow a recorded run; docs/zero.md says what is right instead.
+// DeepSpeedFaults are decisions of DeepSpeed 0.19 that we think are wrong. Each can be switched on,
+// to follow a recorded run; docs/zero.md says what is right instead.
 struct DeepSpeedFaults {
-  // What a module keeps when it is left is remembered for (module, step), also in an iteration
-  // whose prefetches went otherwise, and after another order was recorded.
+  // The parameters that a module keeps when it is left are remembered for (module, step), even in
+  // an iteration whose prefetches differed, and after another order was recorded.
   bool remembers_stale_releases = false;
-  // The look-ahead at a release takes every module ahead as a leaf where the released one is a
+  // The look-ahead at a release treats every module ahead as a leaf where the released one is a
   // leaf, and none as a leaf where it isn't.
   bool looks_ahead_as_released = false;
-  // Elements that are there when an iteration begins, and those of external parameters, aren't
+  // Elements that are available when an iteration begins, and those of external parameters, aren't
   // counted as available, so that max_live_parameters doesn't bound them.
   bool counts_fetched_only = false;
-  // Parameters that a module came to need since the trace was completed are a RuntimeError, instead
-  // of another trace.
+  // A module that came to need other parameters since the trace was completed raises a
+  // RuntimeError, instead of starting another trace.
   bool breaks_on_changes = false;
   // Leaving a recomputed forward also ends the use of the module's parameters by its backward.
   bool ends_use_by_recomputation = false;
 
-  static DeepSpeedFaults all() { return {true, true, true, true, true}; }
+  // all returns every fault turned on. It takes the struct apart, so that it doesn't compile while
+  // a fault is missing here.
+  static DeepSpeedFaults all() {
+    DeepSpeedFaults faults;
+    auto& [stale, leaf, count, changes, recomputation] = faults;
+    stale = leaf = count = changes = recomputation = true;
+    return faults;
+  }
 };
 
-// FetchSettings are what the coordinator decides by. Sizes are in elements.
+// FetchSettings are the inputs of the coordinator's decisions. Sizes are in elements.
 struct FetchSettings {
   std::int64_t prefetch_bucket_size = 50'000'000;
   std::int64_t max_live_parameters = 1'000'000'000;
   std::int64_t max_reuse_distance = 1'000'000'000;
   DeepSpeedFaults faults = {};
-  // Whether the bucket grows where it was too small; see Coordinator::reset.
+  // True if the bucket grows where it was too small; see Coordinator::reset.
   bool adapts_prefetch_bucket = false;
 
   // of returns the settings of a configuration. allgather_sequential prefetches one parameter at a

@@ -10,8 +10,9 @@
 namespace simmesh::zero {
 
 // FetchTrace is the order in which an iteration enters modules and so needs parameters. The first
-// iteration records it, later ones are compared with it: an iteration may stop short of it, and one
-// that goes another way, or on beyond its end, makes it INVALID; the next one records again.
+// iteration records it, later ones are compared with it. An iteration may stop early; one that
+// differs from the trace, or continues beyond its end, makes it INVALID, and the next one records
+// again.
 class FetchTrace {
  public:
   // Need is one use of a parameter, at a step of the order.
@@ -21,17 +22,17 @@ class FetchTrace {
   };
 
   TraceMode mode() const { return mode_; }
-  // modules are entered in this order; needs follow from it, of one step ascending.
+  // modules are entered in this order; needs follow from it, ascending within a step.
   const std::vector<ModuleId>& modules() const { return modules_; }
   const std::vector<Need>& needs() const { return needs_; }
 
-  // continues says whether a module may be entered at a step: always where there is no complete
+  // continues is true if a module may be entered at a step: always where there is no complete
   // trace.
   bool continues(std::int64_t step, ModuleId module) const {
     return mode_ != TraceMode::complete ||
            (std::size_t(step) < modules_.size() && modules_[std::size_t(step)] == module);
   }
-  // is_current says whether the module still needs what it did when the trace was completed.
+  // is_current is true if the module's needs are those of the time when the trace was completed.
   bool is_current(ModuleId module, const FetchGraph& graph) const {
     return mode_ != TraceMode::complete || versions_[std::size_t(module)] == graph.version(module);
   }

@@ -8,7 +8,7 @@
 
 namespace simmesh::zero {
 
-// GathersInFlight knows which parameters were gathered and not waited for yet. One gather has
+// GathersInFlight are the parameters that were gathered and not waited for yet. One gather has
 // several members, each of which is waited for once; the first wait completes it for all of them.
 class GathersInFlight {
  public:

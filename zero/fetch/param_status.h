@@ -12,7 +12,7 @@ namespace simmesh::zero {
 
 using simmesh::to_string;
 
-// ParamStatus says whether a rank has all of a parameter, in DeepSpeed's words: NOT_AVAILABLE,
+// ParamStatus is whether a rank has all of a parameter, in DeepSpeed's words: NOT_AVAILABLE,
 // INFLIGHT while a gather runs that wasn't waited for, AVAILABLE.
 enum class ParamStatus : std::uint8_t { not_available, inflight, available };
 std::string_view to_string(ParamStatus status);
@@ -36,7 +36,7 @@ class ParamStatuses {
   void finish_gather(ParamId id);
   void release(ParamId id);
 
-  // use and unuse say that a module uses a parameter in a pass and that it no longer does. A module
+  // use notes that a module uses a parameter in a pass, unuse that it no longer does. A module
   // counts once for each pass.
   void use(ParamId id, ModuleId module, Pass pass);
   void unuse(ParamId id, ModuleId module, Pass pass);

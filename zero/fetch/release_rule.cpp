@@ -6,7 +6,7 @@ namespace simmesh::zero {
 
 namespace {
 
-// What a module ahead is taken to need.
+// Appends the parameters that a module ahead is assumed to need.
 void append_ahead(std::vector<ParamId>& ahead, ModuleId module, bool after_leaf,
                   const ReleaseRule::Situation& situation) {
   const FetchGraph& graph = situation.graph;
@@ -20,7 +20,7 @@ void append_ahead(std::vector<ParamId>& ahead, ModuleId module, bool after_leaf,
   ahead.insert(ahead.end(), external.begin(), external.end());
 }
 
-// A use that the queue has already given out is one that nobody prefetches again.
+// Nobody prefetches again a use that the queue has already given out.
 void drop_asked_for(std::vector<ParamId>& ids, std::int64_t step,
                     const ReleaseRule::Situation& situation) {
   ids.erase(std::remove_if(ids.begin(), ids.end(),

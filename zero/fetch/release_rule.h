@@ -9,14 +9,14 @@
 
 namespace simmesh::zero {
 
-// ReleaseRule decides what a module gives up when it is left under a complete trace: what it needs,
-// but for persistent parameters, those that a prefetch has already been asked for, and those that
-// modules ahead need before max_reuse_distance elements have gone by. The distance is looked at
-// before each module, so that a whole module may lie beyond it. The look-ahead is done
-// once for a module at a step.
+// ReleaseRule decides which parameters a module releases when it is left under a complete trace:
+// those that it needs, except persistent parameters, those that a prefetch has already been asked
+// for, and those that modules ahead need before max_reuse_distance elements have been used. The
+// distance is checked before each module, so a whole module may be beyond it. The look-ahead is
+// done once for a module at a step.
 class ReleaseRule {
  public:
-  // Situation is what a decision depends on. recent[p] is the last step of the trace for which the
+  // Situation is the input of a decision. recent[p] is the last step of the trace for which the
   // queue has given out p in this iteration.
   struct Situation {
     const FetchGraph& graph;
@@ -25,12 +25,12 @@ class ReleaseRule {
     const FetchSettings& settings;
   };
 
-  // given_up returns the parameters that a module gives up, ascending. `step` is that of the module
+  // given_up returns the parameters that a module releases, ascending. `step` is that of the module
   // entered next.
   const std::vector<ParamId>& given_up(ModuleId module, std::int64_t step,
                                        const Situation& situation);
 
-  // forget drops all decisions: they belong to a trace.
+  // forget drops all decisions, since they belong to a trace.
   void forget() { decisions_.clear(); }
 
  private:

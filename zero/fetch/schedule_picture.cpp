@@ -13,7 +13,7 @@ namespace {
 constexpr int column_width = 14, row_height = 16, name_width = 190, head_height = 150;
 constexpr int graph_height = 90, gap = 24, margin = 12;
 
-// What happened to a parameter from one column to another.
+// State of a parameter from one column to another.
 enum class Phase : std::uint8_t { fetching, prefetching, whole };
 
 struct Bar {
@@ -79,7 +79,8 @@ class Timeline {
     for (ParamId id : params) open_[std::size_t(id)] = Bar{id, phase, now(), now()};
   }
 
-  // A fetch that is waited for at once is in flight for a part of its column only, so it has one.
+  // A fetch that is waited for at once is in flight for a part of its column only; it gets a whole
+  // column.
   void become_whole(const std::vector<ParamId>& params) {
     for (ParamId id : params) {
       auto& bar = open_[std::size_t(id)];
@@ -149,7 +150,7 @@ std::string legend(int y) {
   return svg;
 }
 
-// The elements available after each column, as bars below one another's axis.
+// Draws the elements available after each column, as bars.
 std::string graph(const std::vector<Column>& columns, int top) {
   std::int64_t most = 1;
   for (const Column& column : columns) most = std::max(most, column.available);

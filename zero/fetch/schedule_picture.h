@@ -8,7 +8,7 @@
 
 namespace simmesh::zero {
 
-// ScheduleNames are what a picture calls modules and parameters, by their numbers.
+// ScheduleNames are the names of modules and parameters in a picture, by their numbers.
 struct ScheduleNames {
   std::vector<std::string> modules;
   std::vector<std::string> params;

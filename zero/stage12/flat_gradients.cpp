@@ -90,8 +90,7 @@ void FlatGradients::reduce_bucket() {
     start(chunk);
 }
 
-// What each rank owns of it is a piece of its own; a chunk closes after it exceeded the size of a
-// bucket.
+// Each rank owns a separate piece of it; a chunk closes after it exceeded the size of a bucket.
 void FlatGradients::reduce_large(std::size_t parameter, const Tensor& gradient) {
   if (!zero_.reduce_scatter) {
     Chunk whole;
@@ -146,7 +145,7 @@ void FlatGradients::finish_oldest() {
   take(pending.segments, mean_.end(pending.work.wait()));
 }
 
-// Adds what this rank owns of a reduced chunk to its pieces. A segment holds all of a piece or
+// Adds this rank's parts of a reduced chunk to its pieces. A segment holds all of a piece or
 // nothing of it.
 void FlatGradients::take(const std::vector<FlatSegment>& segments, const Tensor& reduced) {
   Ledger::Uncharged host(is_offloaded(zero_.offload_optimizer));

@@ -15,9 +15,9 @@
 namespace simmesh::zero {
 
 // FlatGradients are the gradients of stages 1 and 2: they are collected in a bucket, in the order
-// in which they come, averaged over the ranks when the bucket is full or flushed, and what this
-// rank owns of the result is added to its pieces. A bucket is full before the parameter that would
-// make it larger than reduce_bucket_size elements; a larger parameter is reduced by itself.
+// in which they come, averaged over the ranks when the bucket is full or flushed, and this rank's
+// part of the result is added to its pieces. A bucket is full before the parameter that would make
+// it larger than reduce_bucket_size elements; a larger parameter is reduced by itself.
 //
 // With reduce_scatter a bucket is divided by the number of ranks and all-reduced, or, without
 // use_multi_rank_bucket_allreduce, reduced once to each rank that owns some of it. Without
@@ -30,18 +30,18 @@ namespace simmesh::zero {
 // In exact arithmetic nothing is rounded before the last reduction.
 class FlatGradients {
  public:
-  // The partition must outlive this.
+  // The partition must outlive this object.
   FlatGradients(FlatPartition& partition, const Config& config, const ProcessGroup& group);
 
   // add puts a gradient of a parameter into the bucket; it may come any number of times.
   void add(std::size_t parameter, const Tensor& gradient);
-  // flush reduces what is in the bucket and waits until all of it is added to the pieces.
+  // flush reduces the bucket and waits until all of it is added to the pieces.
   void flush();
 
-  // drop forgets the gradients of all pieces.
+  // drop drops the gradients of all pieces.
   void drop();
 
-  // bucket_bytes are those of the bucket: of its buffers with contiguous_gradients.
+  // bucket_bytes are the bytes of the bucket: of its buffers with contiguous_gradients.
   std::int64_t bucket_bytes() const;
 
  private:
@@ -76,8 +76,8 @@ class FlatGradients {
   MeanOf mean_;
   std::optional<DType> dtype_;  // of the bucket, if it isn't empty
   Chunk bucket_;
-  // With contiguous_gradients: the one that is filled, and with overlap_comm the one before, which
-  // may still be reduced.
+  // With contiguous_gradients: the buffer that is being filled, and with overlap_comm the previous
+  // one, which may still be reduced.
   std::array<Tensor, 2> buffers_;
   std::deque<Pending> pending_;
 };

@@ -6,11 +6,11 @@
 
 namespace simmesh::zero {
 
-// FlatOptions says how the parameters of one group lie in a flat buffer.
+// FlatOptions set the order of a group's parameters in a flat buffer.
 struct FlatOptions {
   std::int64_t ranks = 1;
   // round_robin_gradients: every ranks-th parameter, from the first one on, then every ranks-th
-  // from the second one on, and so forth.
+  // from the second one on, and so on.
   bool round_robin = false;
   // parameter_alignment: each parameter starts at a multiple of so many elements; 1 without.
   std::int64_t alignment = 1;
@@ -26,7 +26,7 @@ struct FlatPiece {
 };
 
 // FlatLayout is how stages 1 and 2 of ZeRO partition the parameters of an optimiser's group: they
-// lie in one flat buffer, whose length is a multiple of twice the number of ranks, and each rank
+// are in one flat buffer, whose length is a multiple of twice the number of ranks, and each rank
 // owns a slice of it. A slice may begin and end inside of a parameter.
 //
 //   std::vector<std::int64_t> sizes = {5, 9, 7, 1};
@@ -45,7 +45,7 @@ class FlatLayout {
 
   std::int64_t flat_numel() const { return slice_numel_ * ranks_; }
   std::int64_t slice_numel() const { return slice_numel_; }
-  // padding returns the elements of a rank's slice that lie beyond the last parameter.
+  // padding returns the number of elements of a rank's slice beyond the last parameter.
   std::int64_t padding(std::int64_t rank) const;
   // pieces returns the parts of parameters in a rank's slice, in their order.
   std::vector<FlatPiece> pieces(std::int64_t rank) const;

@@ -36,8 +36,7 @@ struct FlatSegment {
 };
 
 // FlatPartition is how stages 1 and 2 of ZeRO divide masters and gradients: each group of the
-// optimiser is laid out as FlatLayout says, and each rank owns a slice of it. Parameters themselves
-// stay whole.
+// optimiser has a FlatLayout, and each rank owns a slice of it. Parameters themselves stay whole.
 class FlatPartition {
  public:
   struct Options {
@@ -57,7 +56,7 @@ class FlatPartition {
   const std::vector<OwnedPiece>& pieces() const { return pieces_; }
   // piece_of returns this rank's piece of a parameter, null if it has none.
   OwnedPiece* piece_of(std::size_t parameter);
-  // has says whether a parameter is in any group.
+  // has is true if a parameter is in any group.
   bool has(std::size_t parameter) const { return places_[parameter].group != nowhere; }
   // segments_of returns the parts of a parameter in the order of their owners.
   std::vector<FlatSegment> segments_of(std::size_t parameter) const;

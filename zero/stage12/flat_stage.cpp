@@ -17,7 +17,7 @@ namespace simmesh::zero {
 
 namespace {
 
-// The groups of the optimiser as the user makes it, as indices of parameters.
+// Returns the groups of the user's optimiser, as indices of parameters.
 std::vector<std::vector<std::size_t>> groups_of(const StageSetup& setup,
                                                 const std::vector<nn::NamedTensor>& parameters) {
   std::vector<nn::NamedTensor> trainable;
@@ -44,9 +44,9 @@ FlatPartition::Options partition_options(const StageSetup& setup) {
           .is_offloaded = is_offloaded(setup.config.zero_optimization.offload_optimizer)};
 }
 
-// FlatStage is stages 1 and 2. Stage 1 lets gradients add up on the parameters and reduces them in
-// the backward pass at the boundary; stage 2 reduces those of every micro-batch and keeps this
-// rank's pieces.
+// FlatStage is stages 1 and 2. In stage 1 gradients add up on the parameters and are reduced in the
+// backward pass at the boundary; stage 2 reduces those of every micro-batch and keeps this rank's
+// pieces.
 class FlatStage final : public Stage {
  public:
   explicit FlatStage(const StageSetup& setup)
@@ -162,8 +162,8 @@ class FlatStage final : public Stage {
     if (reduces_) reduce(parameter);
   }
 
-  // What was kept of a parameter's gradient and what came last, which is dropped from the
-  // parameter. Undefined where there is nothing.
+  // Returns the sum of a parameter's kept gradient and its last one, which is dropped from the
+  // parameter. Undefined where there is none.
   Tensor take_gradient(std::size_t parameter) {
     KeepUnrounded scope;
     Ledger::Category category(MemoryCategory::gradient);
@@ -182,8 +182,8 @@ class FlatStage final : public Stage {
       gradients_.add(parameter, gradient);
   }
 
-  // Gradients that didn't come in the pass that reduces them, such as those of a parameter that
-  // only earlier micro-batches used.
+  // Reduces gradients that didn't come in the pass that reduces them, such as those of a parameter
+  // that only earlier micro-batches used.
   void reduce_rest() {
     for (std::size_t i = 0; i < parameters_.size(); ++i)
       if (partition_.has(i)) reduce(i);
@@ -231,7 +231,7 @@ class FlatStage final : public Stage {
     return config_.fp16.enabled ? div(wide, loss_scale) : wide;
   }
 
-  // Brings the masters of all ranks back to the parameters: one all-gather a group.
+  // Copies the masters of all ranks to the parameters: one all-gather a group.
   void publish() {
     for (FlatGroup& group : partition_.groups()) {
       Tensor flat;
@@ -248,7 +248,7 @@ class FlatStage final : public Stage {
     }
   }
 
-  // A whole tensor from the pieces of all ranks, which lie in the order of the ranks.
+  // Returns a whole tensor from the pieces of all ranks, in the order of the ranks.
   Tensor whole(std::size_t parameter, const Tensor& own) const {
     NoGrad mode;
     const Tensor& like = parameters_[parameter].second;

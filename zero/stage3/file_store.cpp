@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view store_source = "zero/file_store";
 
-// A file without a name in a folder.
+// Opens a file without a name in a folder.
 int open_file(const std::string& folder) {
   std::string path = folder + "/simmesh_zero_XXXXXX";
   int file = mkstemp(path.data());
@@ -119,7 +119,7 @@ void FileStore::check() {
   if (!fault_.empty()) raise(ErrorKind::runtime_error, store_source, "{}", fault_);
 }
 
-// Ends when all that is queued is done.
+// Ends when the whole queue is done.
 void FileStore::run() {
   std::unique_lock lock(mutex_);
   while (true) {

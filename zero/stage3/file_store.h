@@ -15,7 +15,7 @@
 namespace simmesh::zero {
 
 // FileStore keeps tensors of one rank in a file, so that they take no memory while nobody uses
-// them. A thread of its own reads and writes; the rank goes on meanwhile. The file has no name, so
+// them. A thread of its own reads and writes while the rank continues. The file has no name, so
 // nothing is left behind, even if the process is killed.
 //
 //   zero::FileStore store({.folder = "/local_nvme"});
@@ -24,9 +24,10 @@ namespace simmesh::zero {
 //   store.fetch(weight);      // the tensor has its elements again
 //
 // A tensor's whole storage is parked. Operations of a tensor happen in the order of the calls. In a
-// World of shapes only nothing is read or written, and bytes are charged as otherwise.
+// World of shapes only nothing is read or written, and bytes are charged as usual.
 class FileStore {
  public:
+  // Options are the folder in which the file is made, and how much may wait.
   struct Options {
     std::string folder;
     // The most reads and writes that wait for the thread; a further one blocks.
@@ -45,19 +46,19 @@ class FileStore {
   FileStore(const FileStore&) = delete;
   FileStore& operator=(const FileStore&) = delete;
 
-  // park starts to write a tensor and frees its storage; nothing happens to one that is parked.
+  // park starts to write a tensor and frees its storage; it does nothing to one that is parked.
   void park(const Tensor& tensor);
   // prefetch starts to read a parked tensor.
   void prefetch(const Tensor& tensor);
-  // fetch waits until a parked tensor is read and gives it its elements back. Raises a RuntimeError
-  // if reading or writing failed.
+  // fetch waits until a parked tensor is read and restores its elements. Raises a RuntimeError if
+  // reading or writing failed.
   void fetch(const Tensor& tensor);
   // discard frees the storage of a tensor that was parked once and hasn't changed since it was
   // fetched: the file has its elements.
   void discard(const Tensor& tensor);
-  // is_absent says whether a tensor lies in the file and nobody has started to read it.
+  // is_absent is true if a tensor is in the file and nobody has started to read it.
   bool is_absent(const Tensor& tensor) const;
-  // flush waits until all that was parked is written.
+  // flush waits until all parked tensors are written.
   void flush();
 
   const Traffic& traffic() const { return traffic_; }
@@ -69,7 +70,7 @@ class FileStore {
     std::int64_t offset = 0;
     std::vector<std::byte> bytes;
   };
-  // Where a storage lies in the file, and what was read of it.
+  // The place of a storage in the file, and the bytes that were read of it.
   struct Place {
     std::int64_t offset = 0;
     bool is_read = false;  // or its read has been started

@@ -13,9 +13,9 @@ namespace simmesh::zero {
 class Stage3;
 
 // GatheredParameters makes parameters that stage 3 partitions whole for a scope, in which programs
-// look at them or change them. All members of the group open and close it together. With a
-// modifier_rank, a member of the group, what that rank wrote becomes the value everywhere; without
-// one changes are lost, and enable_sanity_checks makes them a RuntimeError on all ranks. Modules
+// read or change them. All members of the group open and close it together. With a modifier_rank, a
+// member of the group, the values that this rank wrote become the values everywhere; without one
+// changes are lost, and with enable_sanity_checks they raise a RuntimeError on all ranks. Modules
 // without stage 3 need no gathering, so the scope does nothing for them.
 //
 //   {
@@ -24,12 +24,12 @@ class Stage3;
 //   }
 class GatheredParameters {
  public:
-  // Of all parameters of a module and of those below it, or of one parameter of it by its dotted
+  // Gathers all parameters of a module and of those below it, or one parameter of it by its dotted
   // name. Raises a RuntimeError where another scope holds one of them.
   explicit GatheredParameters(nn::Module& module, std::optional<std::int64_t> modifier_rank = {});
   GatheredParameters(nn::Module& module, const std::vector<std::string>& names,
                      std::optional<std::int64_t> modifier_rank = {});
-  // Ends the scope; while an exception unwinds only locally.
+  // Ends the scope; only locally while an exception unwinds.
   ~GatheredParameters() noexcept(false);
   GatheredParameters(const GatheredParameters&) = delete;
   GatheredParameters& operator=(const GatheredParameters&) = delete;
@@ -43,8 +43,8 @@ class GatheredParameters {
   int exceptions_;
 };
 
-// empty_partition_cache gives up all that stage 3 has gathered of the model that a module belongs
-// to, between iterations; modules gather it again when they need it.
+// empty_partition_cache frees everything that stage 3 has gathered of a module's model, between
+// iterations; modules gather it again when they need it.
 void empty_partition_cache(nn::Module& module);
 
 }  // namespace simmesh::zero

@@ -37,7 +37,7 @@ void GradientShards::flush() {
   while (!pending_.empty()) finish_oldest();
 }
 
-// A parameter may have come twice, as parts of one sum; each part is reduced.
+// A parameter may be in the bucket twice, with parts of one sum; each part is reduced.
 void GradientShards::reduce_bucket() {
   if (bucket_.empty()) return;
   NoGrad mode;
@@ -91,7 +91,7 @@ void GradientShards::reduce_quantized_ones() {
   bucket_.erase(bucket_.begin(), exact);
 }
 
-// Rank r's row has its shards of all parameters.
+// Row r has the shards of rank r of all parameters.
 void GradientShards::put_shards(Tensor& flat, const Entry& entry, std::int64_t row,
                                 std::int64_t offset) const {
   const PartitionedParam& param = params_[entry.param];

@@ -10,23 +10,23 @@
 
 namespace simmesh::zero {
 
-// ReduceSettings say how gradients are reduced in stage 3.
+// ReduceSettings are the settings of reductions in stage 3.
 struct ReduceSettings {
   std::int64_t bucket_size = 500'000'000;  // elements
   bool reduce_scatter = true;
   bool overlaps = false;  // a reduction runs while the next bucket is filled
   bool averages = true;   // divides by the number of ranks before the sum
-  // Where given, zero_quantized_gradients: gradients for which it can be done are reduced in 4
-  // bits, in two hops, each by itself.
+  // Set for zero_quantized_gradients: gradients that allow it are reduced in 4 bits, in two hops,
+  // each by itself.
   std::optional<NodeGroups> quantizing_nodes = {};
   std::optional<DType> communication = {};  // by default the parameter's dtype
   std::optional<DType> accumulation = {};   // over micro-batches; by default the parameter's dtype
   bool is_offloaded = false;                // shards of gradients are in the host's memory
 };
 
-// GradientShards are the gradients of stage 3: what a backward pass makes is collected in a bucket,
-// reduced over the ranks when the bucket is full or the pass ends, and of the result each rank adds
-// its part to its shard of the gradient. A bucket closes before the parameter that would make it
+// GradientShards are the gradients of stage 3: those of a backward pass are collected in a bucket,
+// which is reduced over the ranks when it is full or the pass ends, and each rank adds its part of
+// the result to its shard of the gradient. A bucket closes before the parameter that would make it
 // larger than its size, if it isn't empty. It holds parameters of one dtype.
 //
 // With reduce_scatter a bucket is one reduce-scatter of W times the sum of the shards, parameters
@@ -38,18 +38,18 @@ class GradientShards {
 
   // add puts the gradient of a parameter into the bucket, undefined for zeros.
   void add(ParamId param, Tensor gradient);
-  // flush reduces what is in the bucket, and waits for all reductions.
+  // flush reduces the bucket, and waits for all reductions.
   void flush();
 
   // of returns this rank's shard of a gradient in the dtype of accumulation, flat, without padding;
-  // undefined where nothing was reduced since the last clear. In exact arithmetic what isn't
-  // rounded is behind it.
+  // undefined where nothing was reduced since the last clear. In exact arithmetic it keeps its
+  // unrounded sums.
   const Tensor& of(ParamId param) const { return shards_[std::size_t(param)]; }
   void clear();
   bool is_empty() const { return bucket_.empty(); }
 
-  // bucket_bytes are those of the gradients that wait in the bucket or are being reduced,
-  // shard_bytes of the shards.
+  // bucket_bytes are the bytes of the gradients that wait in the bucket or are being reduced,
+  // shard_bytes those of the shards.
   std::int64_t bucket_bytes() const;
   std::int64_t shard_bytes() const;
 
@@ -59,7 +59,7 @@ class GradientShards {
     Tensor gradient;
   };
 
-  // A reduction that was started: where the own parts lie in its result.
+  // A started reduction: the places of this rank's parts in its result.
   struct Pending {
     struct Part {
       ParamId param;

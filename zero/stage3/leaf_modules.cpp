@@ -32,7 +32,8 @@ bool is_default_class(const std::string& name) {
   return std::find(defaults.begin(), defaults.end(), name) != defaults.end();
 }
 
-// Marks what `is_it` says for one of the names, each of which has to be met by some module.
+// Marks the modules for which `is_it` is true for one of the names; each name must match some
+// module.
 template <class IsIt>
 void mark(nn::Module& root, const std::vector<std::string>& names, const char* what, IsIt is_it,
           std::vector<nn::Module*>& marked) {

@@ -111,7 +111,7 @@ nn::Tensors ModuleHooks::after_forward(ModuleId module, nn::Tensors outputs) {
   return outputs;
 }
 
-// A forward that threw, as the last one of a recomputation does that stops early, is not left.
+// A forward that raised, as the last one of a recomputation that stops early, is not left.
 void ModuleHooks::failed(ModuleId module) {
   if (!running_.empty() && running_.back() == module) running_.pop_back();
   stage_.coordinator().abandon(module);
@@ -158,7 +158,7 @@ void ModuleHooks::watch_outputs(ModuleId module, nn::Tensors& outputs) {
 }
 
 void ModuleHooks::enter_backward(ModuleId module) {
-  if (auto leaf = leaves_.find(module); leaf != leaves_.end()) leaf->second.is_partial = true;
+  if (auto leaf = leaves_.find(module); leaf != leaves_.end()) leaf->second.has_begun = true;
   stage_.coordinator().enter(module, Pass::backward);
 }
 
@@ -173,15 +173,15 @@ void ModuleHooks::gradient_came(ParamId param, Tensor& leaf) {
   set_grad(leaf, Tensor());
   ModuleId module = leaf_of_[std::size_t(param)];
   if (module < 0) return stage_.add_gradient(param, gradient);
-  leaves_[module].is_partial = true;
+  leaves_[module].has_begun = true;
   Tensor& kept = kept_[std::size_t(param)];
   KeepUnrounded scope;
   kept = kept.is_defined() ? add(kept, gradient) : gradient;
 }
 
 void ModuleHooks::pass_on(Leaf& leaf) {
-  if (!leaf.is_partial) return;
-  leaf.is_partial = false;
+  if (!leaf.has_begun) return;
+  leaf.has_begun = false;
   for (ParamId id : leaf.params)
     stage_.add_gradient(id, std::exchange(kept_[std::size_t(id)], Tensor()));
 }

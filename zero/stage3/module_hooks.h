@@ -13,11 +13,12 @@ class Stage3;
 
 // ModuleHooks let the forward and backward of a model's modules drive its stage 3: around each
 // forward, when an output receives its gradient, when all inputs of a call have received theirs,
-// and when the gradient of a parameter is ready. What they put on the modules does nothing once
-// they are gone.
+// and when the gradient of a parameter is ready. Hooks that they put on the modules do nothing once
+// they are destroyed.
 //
 // Gradients of a leaf module's parameters are reduced together when the last of its calls has run
-// backward, or at the end of backward where that can't be seen; those that don't come are zeros.
+// backward, or at the end of backward where that can't be detected; those that don't come are
+// zeros.
 class ModuleHooks : public std::enable_shared_from_this<ModuleHooks> {
  public:
   explicit ModuleHooks(Stage3& stage);
@@ -33,7 +34,7 @@ class ModuleHooks : public std::enable_shared_from_this<ModuleHooks> {
   struct Leaf {
     std::vector<ParamId> params;  // that require a gradient and are used nowhere else
     std::int64_t calls = 0;       // forwards whose backward has not run
-    bool is_partial = false;      // it was entered backward, or a gradient came
+    bool has_begun = false;       // it was entered backward, or a gradient came
   };
 
   void put_on_modules();

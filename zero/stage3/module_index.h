@@ -25,28 +25,28 @@ class ModuleIndex {
   explicit ModuleIndex(nn::Module& root);
 
   nn::Module& root() const { return *root_; }
-  // modules are those that have a number, in its order, with their dotted names.
+  // modules are the numbered modules, in the order of their numbers, with their dotted names.
   const std::vector<std::pair<std::string, nn::Module*>>& modules() const { return modules_; }
   std::vector<Param>& params() { return params_; }
   const std::vector<Param>& params() const { return params_; }
 
-  // module_id and param_id return a number; -1 for a module without one, as those below leaves, and
-  // for a tensor that is no parameter of the model.
+  // module_id and param_id return a number; -1 for a module without one, such as one below a leaf,
+  // and for a tensor that is no parameter of the model.
   ModuleId module_id(const nn::Module& module) const;
   ParamId param_id(const Tensor& parameter) const;
   // named returns the number of a parameter. Raises a KeyError for an unknown name.
   ParamId named(std::string_view name) const;
 
   // mark_persistent marks parameters of at most `threshold` elements, in order, as long as all that
-  // are marked have at most `model_threshold`; one that doesn't fit is passed over.
+  // are marked have at most `model_threshold`; it skips one that doesn't fit.
   void mark_persistent(std::int64_t threshold, std::int64_t model_threshold);
 
-  // graph returns what a coordinator knows, with shards over a number of ranks.
+  // graph returns the input of a coordinator, with shards over a number of ranks.
   FetchGraph graph(std::int64_t ranks) const;
 
  private:
   void number(nn::Module& module, const std::string& name);
-  // owners maps a module to what is registered on it, ascending; only looked up.
+  // owners maps a module to its registered parameters, ascending; only looked up.
   std::map<const nn::Module*, std::vector<ParamId>> owners() const;
 
   nn::Module* root_;

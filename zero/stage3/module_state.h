@@ -11,7 +11,7 @@ namespace simmesh::zero {
 class ModuleHooks;
 class PartitionedParam;
 
-// ModuleState is what stage 3 keeps with a module.
+// ModuleState is the state that stage 3 keeps with a module.
 class ModuleState final : public nn::ModuleExtension {
  public:
   // of returns a module's state, made where there is none; find returns null for none. `of` raises
@@ -29,7 +29,7 @@ class ModuleState final : public nn::ModuleExtension {
   bool is_leaf = false;
   // Parameters of the module that zero::Init partitioned and no engine has taken yet.
   std::vector<std::shared_ptr<PartitionedParam>> initialized = {};
-  // Those of the engine that the module belongs to.
+  // The hooks of the engine to which the module belongs.
   std::weak_ptr<ModuleHooks> hooks = {};
   std::function<void(nn::Module& module)> on_failure = {};
   std::function<void(const nn::Module& module, const nn::ParameterSlot& slot)> on_read = {};

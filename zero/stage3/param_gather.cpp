@@ -15,7 +15,7 @@ namespace simmesh::zero {
 
 namespace {
 
-// Copies a parameter's pieces from the ranks' slots, which lie one after another.
+// Copies a parameter's pieces from the ranks' slots, which follow one another.
 struct SlotPiece {
   std::int64_t slot;    // elements of a slot
   std::int64_t offset;  // of the parameter within it
@@ -63,7 +63,7 @@ const Tensor& ParamGather::input_of(const PartitionedParam& param) const {
   return from_secondary_ ? param.secondary() : param.shard();
 }
 
-// What a collective takes is taken at its start.
+// A collective reads its input at its start.
 void ParamGather::start(std::vector<PartitionedParam*> members) {
   Part& part = parts_.emplace_back(Part{.members = std::move(members)});
   if (!from_secondary_) {
@@ -85,7 +85,7 @@ void ParamGather::start_all_gather(Part& part) {
   part.output = empty_meta(Dims{part.slot * group_.size()}, dtype, true);
   Tensor input = input_of(*part.members.front());
   if (part.members.size() > 1) {
-    // On a device the input is the own slot of the output.
+    // On a device the input is this rank's slot of the output.
     Ledger::Uncharged in_output;
     std::vector<Tensor> shards;
     for (PartitionedParam* member : part.members) shards.push_back(input_of(*member));

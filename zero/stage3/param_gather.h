@@ -9,12 +9,12 @@
 
 namespace simmesh::zero {
 
-// GatherOptions say how parameters are gathered.
+// GatherOptions select how parameters are gathered.
 struct GatherOptions {
   bool one_by_one = false;     // allgather_sequential: a collective for each
   bool by_all_reduce = false;  // use_all_reduce_for_fetch_params: several by one all-reduce
   // zero_quantized_weights and zero_quantized_nontrainable_weights: all, or those that require no
-  // gradient, in 8 bits, whatever else is asked for.
+  // gradient, in 8 bits, whatever the other options.
   bool quantizes_all = false;
   bool quantizes_frozen = false;
 };
@@ -29,18 +29,19 @@ class PendingGather {
 
 // ParamGather is one gather of parameters that were not available, from start to the last use.
 // - Of one parameter: an all-gather of W times the shard, whose buffer the parameter keeps.
-// - Of several: one all-gather of a flat buffer, in which rank r's slot has its shards of all. With
-// finish each parameter is copied out of it, and it goes when the last member let go of it.
+// - Of several: one all-gather of a flat buffer, in which rank r's slot has its shards of all.
+//   finish copies each parameter out of it, and it is freed when the last member has released it.
 // - Of several by all-reduce: one buffer with the own shards and zeros, of which the parameters are
-// views. The zeros are negative, so that the sum keeps every bit.
+//   views. The zeros are negative, so that the sum keeps every bit.
 // - One by one: several of the first kind, with one handle.
 //
 // Parameters of different dtypes have buffers and collectives of their own. In a group of one rank
 // there is no communication: the shard is the parameter.
 class ParamGather final : public PendingGather {
  public:
-  // Starts the collectives in the order of the members. All members have a current secondary shard,
-  // which is gathered in the small group, or are gathered from their shards in the whole one.
+  // Starts the collectives in the order of the members. Either all members have a current secondary
+  // shard, which is gathered in the small group, or all are gathered from their shards in the whole
+  // group.
   ParamGather(const std::vector<PartitionedParam*>& members, const PartitionGroups& groups,
               bool from_secondary, const GatherOptions& options);
 

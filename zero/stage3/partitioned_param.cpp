@@ -67,7 +67,7 @@ void PartitionedParam::register_at(std::vector<Place> places) {
   for (const Place& place : places_) place.module->set_parameter(place.name, leaf_);
 }
 
-// Of the padded parameter, whose padding is zero.
+// Cuts the padded parameter, whose padding is zero.
 void PartitionedParam::cut(Tensor& shard, std::int64_t rank) const {
   std::int64_t size = shard.numel(), start = rank * size;
   std::int64_t count = std::clamp(numel() - start, std::int64_t(0), size);

@@ -12,21 +12,21 @@
 
 namespace simmesh::zero {
 
-// PartitionGroups are the ranks that a parameter is partitioned over: all, and in hpZ also a small
-// group of consecutive ranks that keeps secondary shards.
+// PartitionGroups are the groups over which a parameter is partitioned: all ranks, and in hpZ also
+// a small group of consecutive ranks that keeps secondary shards.
 struct PartitionGroups {
   ProcessGroup all;
   std::optional<ProcessGroup> secondary = {};
 
   // of returns the groups of a rank: with a size above 1 the small groups are of so many
-  // consecutive members, the last one of what is left.
+  // consecutive members, and the last one has the rest.
   static PartitionGroups of(const ProcessGroup& all, std::int64_t secondary_size);
 };
 
-// PartitionedParam is a parameter of which each rank owns a shard: rank r has the elements
-// [r * shard_numel, (r + 1) * shard_numel) of the flattened tensor, with zeros beyond its end. The
-// modules keep one leaf for it, whose elements are there while it is gathered. A secondary shard is
-// one of the same kind for the smaller group.
+// PartitionedParam is a parameter of which each rank owns a shard: rank r has the elements [r *
+// shard_numel, (r + 1) * shard_numel) of the flattened tensor, with zeros beyond its end. The
+// modules keep one leaf for it, which has elements while it is gathered. A secondary shard is one
+// of the same kind for the smaller group.
 class PartitionedParam {
  public:
   // Place is where a module registers it.
@@ -48,7 +48,7 @@ class PartitionedParam {
   DType dtype() const { return leaf_.dtype(); }
   std::int64_t numel() const { return leaf_.numel(); }
   std::int64_t shard_numel() const { return shard_numel_; }
-  // own_numel is how many elements of the shard are the parameter's, and not padding.
+  // own_numel is the number of elements of the shard that are the parameter's, and not padding.
   std::int64_t own_numel() const { return own_numel_; }
   bool requires_grad() const { return leaf_.requires_grad(); }
   const Tensor& leaf() const { return leaf_; }
@@ -57,7 +57,7 @@ class PartitionedParam {
   // offload moves the shard to the host's memory, or to a file: then it has elements only from
   // fetch_shard to park_shard, which writes it again, or discard_shard, after which the file still
   // has it. prefetch_shard starts to read it, and a shard is absent before that. These do nothing
-  // for a shard that lies elsewhere.
+  // for a shard that isn't in a file.
   void offload(std::shared_ptr<FileStore> store);
   bool is_in_file() const { return store_ != nullptr; }
   bool is_shard_absent() const { return store_ && store_->is_absent(shard_); }
@@ -66,7 +66,7 @@ class PartitionedParam {
   void park_shard() const;
   void discard_shard() const;
 
-  // shard is what this rank owns, flat; own_part of it without the padding.
+  // shard is this rank's shard, flat; own_part is the same without the padding.
   Tensor& shard() { return shard_; }
   const Tensor& shard() const { return shard_; }
   Tensor own_part() const { return shard_.narrow({0, 0, own_numel_}); }
@@ -74,8 +74,8 @@ class PartitionedParam {
   const Tensor& secondary() const { return secondary_; }
   void drop_secondary() { secondary_ = Tensor(); }
 
-  // take gives the leaf the elements of a flat buffer from `offset` on; the buffer is held until
-  // drop. drop frees the leaf and discards the shard, and first cuts a secondary shard where there
+  // take gives the leaf the elements of a flat buffer from `offset` on, and holds the buffer until
+  // drop. drop frees the leaf and discards the shard; first it cuts a secondary shard where there
   // is none and there are groups for it.
   void take(const Tensor& buffer, std::int64_t offset);
   void drop();
@@ -83,7 +83,7 @@ class PartitionedParam {
   // held_bytes are those of the buffer; several parameters may hold one.
   const Tensor& held() const { return held_; }
 
-  // update_shard takes the own part from the leaf, whose elements somebody has changed.
+  // update_shard copies this rank's part from the leaf, whose elements somebody has changed.
   void update_shard();
 
  private:

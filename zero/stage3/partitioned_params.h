@@ -17,8 +17,8 @@ class PartitionedParams final : public FetchSink {
                     const PartitionGroups& groups, const GatherOptions& options);
 
   // offload moves the shards to the host's memory, or with a store those of at least so many bytes
-  // to its file, from which at most `buffers` are in memory because they were read ahead. Raises an
-  // AssertionError for a shard that is larger than a buffer.
+  // to its file. At most `buffers` shards of the file are in memory because they were read ahead.
+  // Raises an AssertionError for a shard that is larger than a buffer.
   struct OffloadTo {
     std::shared_ptr<FileStore> store = nullptr;
     std::int64_t file_bytes_min = 0;
@@ -38,7 +38,7 @@ class PartitionedParams final : public FetchSink {
   void agree(std::string_view what, gsl::span<const std::int64_t> values) override;
   bool has_secondary(ParamId param) const override;
   bool is_absent(ParamId param) const override;
-  // read_ahead starts to read shards until twice the elements in flight were looked at, or no
+  // read_ahead starts to read shards until it has looked at twice the elements in flight, or no
   // buffer is free. A shard has its buffer from the read until its parameter is released.
   void read_ahead(gsl::span<const FetchTrace::Need> ahead) override;
 
@@ -57,7 +57,7 @@ class PartitionedParams final : public FetchSink {
   // The gathers of one handle.
   using Handle = std::vector<std::unique_ptr<PendingGather>>;
   std::vector<std::shared_ptr<Handle>> pending_;
-  std::optional<std::int64_t> buffers_;  // where shards lie in a file
+  std::optional<std::int64_t> buffers_;  // where shards are in a file
 };
 
 }  // namespace simmesh::zero

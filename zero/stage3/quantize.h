@@ -27,7 +27,7 @@ struct Quantized {
 std::int64_t weight_group_count(std::int64_t elements);
 
 // quantized returns a floating tensor in 8 or 4 bits. Raises a ValueError if the elements can't be
-// cut into so many groups, or, for 4 bits, if a group has an odd number of them.
+// divided into so many groups, or, for 4 bits, if a group has an odd number of them.
 Quantized quantized(const Tensor& values, std::int64_t groups, std::int64_t bits);
 
 // quantized_weights returns weights in 8 bits, in weight_group_count groups.

@@ -12,7 +12,7 @@ namespace simmesh::zero {
 
 namespace {
 
-// Filled up with zeros to a multiple of 8 elements.
+// Fills up with zeros to a multiple of 8 elements.
 Tensor filled_up(const Tensor& shard) {
   std::int64_t numel = shard.numel();
   if (numel % 8 == 0) return shard;
@@ -45,7 +45,7 @@ void QuantizedGather::start(const ProcessGroup& all) {
   Ledger::Category category(MemoryCategory::communication);
   Tensor code_input, scale_input;
   {
-    // On a device the inputs are the own slots of the outputs.
+    // On a device the inputs are this rank's slots of the outputs.
     Ledger::Uncharged in_outputs;
     std::vector<Tensor> codes, scales;
     for (PartitionedParam* member : members_) {

@@ -10,8 +10,8 @@ namespace simmesh::zero {
 
 // QuantizedGather gathers parameters in 8 bits (zero/stage3/quantize.h): one all-gather of the
 // codes of all of them and one of their scales. Each shard is quantised by itself, filled up with
-// zeros to a multiple of 8 elements, so that what a module computes with doesn't depend on what is
-// gathered together. In a group of one rank the shards are the parameters, as they are.
+// zeros to a multiple of 8 elements, so that a module's parameters don't depend on which are
+// gathered together. In a group of one rank the shards are the parameters, unquantised.
 class QuantizedGather final : public PendingGather {
  public:
   // Starts the gathers, from shards or, in the small group, from secondary ones.
@@ -21,7 +21,7 @@ class QuantizedGather final : public PendingGather {
   void finish() override;
 
  private:
-  // Where a member's codes and scales lie in a rank's slot.
+  // The places of a member's codes and scales in a rank's slot.
   struct Place {
     std::int64_t numel, first_code, codes, first_scale, scales;
   };

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view reduce_source = "zero/quantized_reduce";
 
-// The largest number of groups of at most `most` that cuts each of `parts` parts into groups of an
-// even number of elements.
+// Returns the largest number of groups, at most `most`, that cuts each of `parts` parts into groups
+// of an even number of elements.
 std::int64_t group_count(std::int64_t elements, std::int64_t parts, std::int64_t most) {
   std::int64_t part = elements / parts;
   for (std::int64_t each = std::max<std::int64_t>(most / parts, 1); each > 1; --each)
@@ -26,7 +26,7 @@ std::int64_t group_count(std::int64_t elements, std::int64_t parts, std::int64_t
   return parts;
 }
 
-// Sends each member its share of codes and scales, and returns what came, by sender.
+// Sends each member its share of codes and scales, and returns the received ones, by sender.
 std::vector<Quantized> exchanged(const Quantized& values, const ProcessGroup& group,
                                  const ProcessGroup& all) {
   if (group.size() == 1) return {values};

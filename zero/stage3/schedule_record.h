@@ -9,7 +9,7 @@
 
 namespace simmesh::zero {
 
-// ScheduleRecord keeps what stage 3 did on a rank in the last iteration that it began, for a
+// ScheduleRecord keeps the events of stage 3 on a rank in the last iteration that it began, for a
 // picture of it.
 //
 //   zero::Engine engine = zero::initialize(model, config, dp);
@@ -23,10 +23,11 @@ class ScheduleRecord {
   // The model must live until the first iteration has begun.
   explicit ScheduleRecord(nn::Module& model) : model_(&model) {}
 
+  // see takes an event of the rank; call it for each, in their order.
   void see(const Event& event);
 
   bool is_empty() const { return events_.empty(); }
-  // svg returns the picture of schedule_svg. Modules below leaf modules have no part in it.
+  // svg returns the picture of schedule_svg. Modules below leaf modules aren't in it.
   std::string svg() const { return schedule_svg(events_, names_); }
 
  private:

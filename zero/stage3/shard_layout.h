@@ -7,8 +7,8 @@
 namespace simmesh::zero {
 
 // ShardLayout is how stage 3 of ZeRO partitions one parameter: its elements, flattened in row-major
-// order and padded to a multiple of the number of ranks, are cut into equal shards. What lies in
-// the padding is undefined.
+// order and padded to a multiple of the number of ranks, are cut into equal shards. The padding is
+// undefined.
 //
 //   zero::ShardLayout shard{.numel = 5, .ranks = 3};    // shards of 2; rank 2 has elements [4, 5)
 struct ShardLayout {

@@ -20,7 +20,7 @@ namespace simmesh::zero {
 
 namespace {
 
-// What the host reads; 0 in a world of shapes only.
+// Returns the value that the host reads; 0 in a world of shapes only.
 double host_value(const Tensor& scalar) {
   Ledger::Uncharged host;
   return scalar.has_elements() ? scalar_value(scalar) : 0.0;
@@ -42,7 +42,7 @@ ShardedOptimizer::ShardedOptimizer(PartitionedParams& params, const StageSetup& 
   for (std::size_t tile = 0; tile < tiles_.size(); ++tile) offload_->end(tile, kept_of(tile));
 }
 
-// An optimiser of the shards says which groups there are.
+// An optimiser of the shards tells which groups there are.
 void ShardedOptimizer::make_tiles(const StageSetup& setup) {
   std::vector<nn::NamedTensor> parts;
   for (std::size_t i = 0; i < params_.size(); ++i) {
@@ -86,7 +86,8 @@ void ShardedOptimizer::make_masters() {
   }
 }
 
-// What lies elsewhere between steps: masters that aren't the shards themselves, and state.
+// Returns the tensors that are moved away between steps: masters that aren't the shards themselves,
+// and state.
 std::vector<Tensor> ShardedOptimizer::kept_of(std::size_t tile) const {
   std::vector<Tensor> kept;
   if (tile >= tiles_.size()) return kept;
@@ -115,7 +116,7 @@ Tensor ShardedOptimizer::gradient_of(ParamId param, const GradientShards& gradie
   return is_fp16_ ? div(wide, loss_scale) : wide;
 }
 
-// With float16 only, where an overflow is expected now and then.
+// Used with float16 only, where an overflow is expected now and then.
 bool ShardedOptimizer::has_overflow(const GradientShards& gradients) const {
   const ProcessGroup& group = params_.groups().all;
   std::vector<Tensor> shards;
@@ -128,7 +129,7 @@ bool ShardedOptimizer::has_overflow(const GradientShards& gradients) const {
 }
 
 // The square sums of tiles are added up unrounded in exact arithmetic, so that the norm doesn't
-// depend on how elements are spread over tiles and ranks.
+// depend on how elements are distributed over tiles and ranks.
 Tensor ShardedOptimizer::norm_of(const GradientShards& gradients, double loss_scale) const {
   const ProcessGroup& group = params_.groups().all;
   KeepUnrounded scope;

@@ -10,9 +10,9 @@
 namespace simmesh::zero {
 
 // ShardedOptimizer is the optimiser of stage 3: each rank updates its shards of the parameters. The
-// masters are flat and without padding: of 16-bit parameters float32 copies of the shards, of
-// others the shards. A tile is a list of parameters of one group of the optimiser, whose masters
-// are one flat buffer; it is updated as one, so that the gradients of a tile at a time are there in
+// masters are flat and without padding: float32 copies of the shards of 16-bit parameters, and the
+// shards of others. A tile is a list of parameters of one group of the optimiser, whose masters are
+// one flat buffer. It is updated as one, so that only one tile at a time has its gradients in
 // float32.
 class ShardedOptimizer {
  public:
@@ -28,13 +28,13 @@ class ShardedOptimizer {
   // is skipped.
   StepResult step(const GradientShards& gradients, double loss_scale);
 
-  // refresh takes a master from the shard, which somebody has changed.
+  // refresh copies a master from the shard, which somebody has changed.
   void refresh(ParamId param);
 
-  // masters_changed lets the shards be what the masters are, after somebody has changed these.
+  // masters_changed copies the masters to the shards, after somebody has changed the masters.
   void masters_changed();
 
-  // bring_back makes masters and state readable where they lie in a file between steps.
+  // bring_back makes masters and state readable where they are in a file between steps.
   void bring_back();
 
   std::int64_t master_bytes() const;  // of copies only

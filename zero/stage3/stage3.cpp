@@ -25,7 +25,7 @@ nn::Module& with_leaves(nn::Module& module, const ZeroOptimization& zero) {
   return module;
 }
 
-// A parameter that zero::Init has partitioned already; null for none.
+// Returns a parameter that zero::Init has partitioned already; null for none.
 std::shared_ptr<PartitionedParam> initialized(const ModuleIndex::Param& param) {
   for (const PartitionedParam::Place& place : param.places) {
     ModuleState* state = ModuleState::find(*place.module);
@@ -36,7 +36,7 @@ std::shared_ptr<PartitionedParam> initialized(const ModuleIndex::Param& param) {
   return nullptr;
 }
 
-// Gradients are quantised between nodes only: the small groups of hpZ are taken as nodes.
+// Gradients are quantised between nodes only: the small groups of hpZ count as nodes.
 std::optional<NodeGroups> quantizing_nodes(const ProcessGroup& group,
                                            const ZeroOptimization& zero) {
   std::int64_t node = zero.zero_hpz_partition_size;
@@ -45,7 +45,7 @@ std::optional<NodeGroups> quantizing_nodes(const ProcessGroup& group,
   return NodeGroups::of(group, node);
 }
 
-// Moves the shards where offload_param says.
+// Moves the shards to the device of offload_param.
 void offload(PartitionedParams& params, const Config& config) {
   const std::optional<OffloadParam>& options = config.zero_optimization.offload_param;
   if (!is_offloaded(options)) return;
@@ -157,7 +157,7 @@ void Stage3::open_scope(const std::vector<ParamId>& ids) {
     scoped_[std::size_t(id)]->changes = (*params_)[id].leaf().storage()->changes();
 }
 
-// Without a modifier rank nobody may have changed anything: on no rank.
+// Without a modifier rank no rank may have changed anything.
 void Stage3::refuse_changes(const std::vector<ParamId>& ids) const {
   std::string changed;
   for (ParamId id : ids)

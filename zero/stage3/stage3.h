@@ -30,7 +30,7 @@ class Stage3 final : public Stage {
   explicit Stage3(const StageSetup& setup, const DeepSpeedFaults& faults = {});
   ~Stage3() override;
 
-  // attach lets hooks of the modules live as long as the stage; `end_backward` is called when a
+  // attach keeps hooks of the modules alive as long as the stage; `end_backward` is called when a
   // backward pass has ended. See ModuleHooks.
   void attach(std::shared_ptr<void> hooks, std::function<void()> end_backward);
 
@@ -40,22 +40,22 @@ class Stage3 final : public Stage {
   GradientShards& gradients() { return *gradients_; }
   ShardedOptimizer* sharded_optimizer() { return optimizer_.get(); }
 
-  // register_external_parameter lets a module use a parameter of another; it is gathered at once
-  // where it isn't there. A returned one came out of the module's own call of another.
+  // register_external_parameter makes a module use a parameter of another; it is gathered at once
+  // where it isn't available. A returned one came out of the module's own call of another.
   void register_external(ModuleId module, ParamId param, bool returned = false);
   void unregister_external(ModuleId module, ParamId param);
 
-  // add_gradient takes a gradient that is ready, undefined for zeros; end_gradients reduces what is
-  // in the bucket. The coordinator's end_backward follows.
+  // add_gradient takes a gradient that is ready, undefined for zeros; end_gradients reduces the
+  // bucket. The coordinator's end_backward follows.
   void add_gradient(ParamId param, Tensor gradient);
   void end_gradients();
 
-  // gather makes parameters whole that aren't, by a blocking gather of each.
+  // gather makes parameters whole, by a blocking gather of each that isn't.
   void gather(const std::vector<ParamId>& params);
 
-  // What GatheredParameters does: a scope gathers parameters, ascending, that no other scope holds;
-  // when it closes, the elements become those of one member of the group, or are given up.
-  // abandon_scope only lets go of them.
+  // Scopes of GatheredParameters: open_scope gathers parameters, ascending, that no other scope
+  // holds; when the scope closes, the elements become those of one member of the group, or are
+  // dropped. abandon_scope only releases them.
   void open_scope(const std::vector<ParamId>& params);
   void close_scope(const std::vector<ParamId>& params, std::optional<std::int64_t> modifier_rank);
   void abandon_scope(const std::vector<ParamId>& params);
@@ -85,7 +85,7 @@ class Stage3 final : public Stage {
   std::unique_ptr<ShardedOptimizer> optimizer_;
   std::shared_ptr<void> hooks_;
   std::function<void()> end_backward_;
-  // Of an open scope, by parameter: the changes of the leaf's storage when it was opened, and
+  // State of an open scope, by parameter: the changes of the leaf's storage when it was opened, and
   // whether the scope gathered it.
   struct Scoped {
     std::uint32_t changes = 0;

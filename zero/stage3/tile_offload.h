@@ -9,13 +9,13 @@
 
 namespace simmesh::zero {
 
-// TileOffload says where the masters and the optimiser's state of stage 3 lie between steps, tile
-// by tile: the first int((1 - ratio) * tiles) stay on the device, the others are in the host's
-// memory, which isn't charged to the rank, or in a file, where a float32 tensor of the tile's size
-// is worth one.
+// TileOffload is where the masters and the optimiser's state of stage 3 are between steps, tile by
+// tile: the first int((1 - ratio) * tiles) stay on the device; the others are in the host's memory,
+// which isn't charged to the rank, or in a file, if a float32 tensor of the tile's size is large
+// enough for one.
 class TileOffload {
  public:
-  // Tiles are given by their elements.
+  // Tiles are given by their numbers of elements.
   TileOffload(const Config& config, std::vector<std::int64_t> tiles);
 
   bool is_offloaded(std::size_t tile) const {

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t ranks = 4;
 constexpr int rounds = 5;
 
-// Tensors of float32 that four ranks hold, cut by rows.
+// Float32 tensors that four ranks hold, cut by rows.
 struct Work {
   const char* name;
   std::int64_t tensors, rows, columns;
@@ -38,7 +38,7 @@ constexpr Work gibibyte = {"1GiB", 64, 4096, 1024}, many = {"4096_tensors", 4096
 // Medium is where the files are: in a folder of the disk, or in memory.
 struct Medium {
   const char* name;
-  const char* folder;  // the folder for temporary files where that is null
+  const char* folder;  // the folder for temporary files where it is null
 };
 constexpr Medium disk = {"disk", nullptr}, memory = {"memory", "/dev/shm"};
 
@@ -83,8 +83,8 @@ bool has_only_ones(const StateDict& state) {
   return true;
 }
 
-// Runs a part of a World's work on all ranks, which then hold ones, and returns its seconds: from
-// when the first rank begins until all have done it, and before any looks at what it holds.
+// Runs a part of a World's work on all ranks, which then hold ones. Returns its seconds: from when
+// the first rank begins until all have done it, before any rank reads the result.
 template <class Body>
 double timed_on_ranks(const Work& work, std::int64_t dim, double value, const Body& body) {
   using Clock = std::chrono::steady_clock;
@@ -105,8 +105,8 @@ double timed_on_ranks(const Work& work, std::int64_t dim, double value, const Bo
   return std::chrono::duration<double>(*ended - *started).count();
 }
 
-// PlainFile is a file of as many bytes, with which a program does what takes the least: it copies
-// or writes it in blocks, and waits until they are on disk, or reads it into one block.
+// PlainFile is a file of as many bytes, with the fastest way to handle it: it is copied or written
+// in blocks, and the program waits until they are on disk; or it is read into one block.
 class PlainFile {
  public:
   PlainFile(const fs::path& folder, std::int64_t bytes)
@@ -185,8 +185,8 @@ struct Measured {
   Seconds copy, write, read, save, load, other_layout;
 };
 
-// Everything comes once in each round, so that it meets the same noise; what others have to write
-// is written before. Files are in the page cache when they are read.
+// Each round measures everything once, so that all of it meets the same noise; files that others
+// write are written before. Files are in the page cache when they are read.
 Measured measure(const Work& work, const Medium& medium) {
   Folder folder(medium);
   PlainFile plain(folder.path, work.bytes());
@@ -207,8 +207,8 @@ Measured measure(const Work& work, const Medium& medium) {
   return measured;
 }
 
-// The figures of one work on one medium are measured together and shown by several benchmarks;
-// nullptr where there is no such medium.
+// Measures the figures of one work on one medium together, for several benchmarks; nullptr where
+// there is no such medium.
 const Measured* measured(const Work& work, const Medium& medium) {
   static std::map<std::pair<const Work*, const Medium*>, Measured> known;
   if (medium.folder) {
@@ -248,10 +248,10 @@ void once(benchmark::internal::Benchmark* figure) {
   figure->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
 }
 
-// Saving from and loading to four ranks, beside a plain copy of as many bytes, synced to disk:
-// "of_copy" is the share of its speed, at least 0.8 of 1 GiB; "of_read" the share of the speed of
+// Saves from and loads to four ranks, beside a plain copy of as many bytes, synced to disk:
+// "of_copy" is the share of its speed, at least 0.8 for 1 GiB; "of_read" the share of the speed of
 // reading the bytes from the page cache; "of_load" how much longer a load takes that cuts along the
-// other dim, at most 1.3 times of 1 GiB.
+// other dim, at most 1.3 times for 1 GiB.
 void show_all(const Work& work, const Medium& medium) {
   struct Figure {
     const char* name;

@@ -23,7 +23,7 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Returns the best of several turns, the one that other programs on the machine disturbed least.
+// Takes the best of several turns, the one that other programs on the machine disturbed least.
 void compare(benchmark::State& state, const std::function<void()>& ours,
              const std::function<void()>& reference, const char* ratio_name) {
   double best = 1e9, best_reference = 1e9;

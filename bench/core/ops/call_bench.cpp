@@ -6,8 +6,7 @@
 namespace simmesh {
 namespace {
 
-// What a call costs beside its kernel: a tensor of four elements, without the tape and recorded on
-// it.
+// Times a call without its kernel: a tensor of four elements, without the tape and recorded on it.
 void call_small_mul(benchmark::State& state) {
   Tensor a = full({4}, DType::float32, 1.5), b = full({4}, DType::float32, 0.5);
   while (state.KeepRunning()) benchmark::DoNotOptimize(mul(a, b));
@@ -21,7 +20,7 @@ void record_small_mul(benchmark::State& state) {
 }
 BENCHMARK(record_small_mul);
 
-// Views come through the methods of Tensor, which ask what is attached to it.
+// Views go through the methods of Tensor, which check for an attachment.
 void call_small_transpose(benchmark::State& state) {
   Tensor a = full({2, 2}, DType::float32, 1.5);
   while (state.KeepRunning()) benchmark::DoNotOptimize(a.transpose(0, 1));

@@ -15,7 +15,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The limit of the memory: the time of a memcpy that reads and writes as many bytes.
+// Returns the limit of the memory: the time of a memcpy that reads and writes as many bytes.
 double copy_seconds(std::size_t moved_bytes) {
   std::size_t bytes = moved_bytes / 2;
   static std::vector<char> from(std::size_t(1) << 28, 1), to(std::size_t(1) << 28, 2);

@@ -8,7 +8,7 @@
 namespace simmesh::zero {
 namespace {
 
-// Does nothing: what is timed is the decisions.
+// Does nothing: only the decisions are timed.
 class NoSink final : public FetchSink {
  public:
   void gather(gsl::span<const ParamId>) override {}
@@ -19,7 +19,7 @@ class NoSink final : public FetchSink {
 
 constexpr ModuleId layers = 2500;
 
-// A chain of layers of a weight and a bias each.
+// Returns a chain of layers of a weight and a bias each.
 FetchGraph chain() {
   std::vector<FetchParam> params;
   std::vector<FetchModule> modules = {{}};
@@ -30,8 +30,8 @@ FetchGraph chain() {
   return {std::move(params), std::move(modules)};
 }
 
-// 10,000 decisions: what to fetch, prefetch and release around each forward and backward of 2,500
-// layers, under a complete trace.
+// Makes 10,000 decisions: what to fetch, prefetch and release around each forward and backward of
+// 2,500 layers, under a complete trace.
 void iterate(Coordinator& coordinator) {
   coordinator.reset();
   for (ModuleId module = 1; module <= layers; ++module) {
@@ -52,7 +52,7 @@ double seconds_of(const std::function<void()>& body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Finds 10,000 keys in a map of as many, which is what a table of decisions would cost at least.
+// Finds 10,000 keys in a map of as many, the least cost of a table of decisions.
 double look_up(const std::map<std::int64_t, std::int64_t>& table) {
   return seconds_of([&] {
     std::int64_t key = 1, sum = 0;

@@ -21,7 +21,7 @@ CarriedSums carried_product(const Product& product, InstructionSet set) {
   return SlicedProduct(product, kernels, factors).run();
 }
 
-// Nearly all sums fit two doubles; the others are made one by one.
+// Nearly all sums fit into two doubles; the others are computed one by one.
 CarriedSums carried_sum(const SumRequest& r, InstructionSet set) {
   std::vector<TripleSum> triples = triple_sums(r, kernels_of(set));
   std::vector<std::pair<std::int64_t, CarriedSums>> long_sums;

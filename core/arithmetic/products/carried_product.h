@@ -6,12 +6,11 @@
 
 namespace simmesh {
 
-// carried_product returns the elements of a floating product before they are rounded, row by row:
-// each the exact sum of its exact terms. product.result isn't used.
+// carried_product returns the unrounded elements of a floating product, row by row: each is the
+// exact sum of its exact terms. product.result isn't used.
 CarriedSums carried_product(const Product& product, InstructionSet set = best_instruction_set());
 
-// carried_sum returns the sums of a floating request before they are rounded. totals and result
-// aren't used.
+// carried_sum returns the unrounded sums of a floating request. totals and result aren't used.
 CarriedSums carried_sum(const SumRequest& request, InstructionSet set = best_instruction_set());
 
 }  // namespace simmesh

@@ -9,7 +9,7 @@
 namespace simmesh {
 
 // LineBits are the bits that the elements of a line take up: all are multiples of 2^lowest and
-// below 2^highest in magnitude. Of zeros alone lowest is highest.
+// below 2^highest in magnitude. For a line of zeros lowest equals highest.
 struct LineBits {
   int lowest = 0;
   int highest = 0;
@@ -28,18 +28,18 @@ void operand_line(const ProductOperand& operand, std::int64_t row, std::vector<d
 // magnitudes. Lines of the operands are kept from one element to the next.
 class ExactElements {
  public:
-  // The product outlives this.
+  // The product must outlive this object.
   explicit ExactElements(const Product& product);
 
   // rounded returns element (i, j) rounded once to the result's dtype.
   double rounded(std::int64_t i, std::int64_t j);
 
-  // rounded returns it where a chain of fused multiply-adds in double gave `chain`: at once where
-  // no operation of the chain can have rounded, or the sum isn't finite.
+  // rounded returns the element where a chain of fused multiply-adds in double gave `chain`: at
+  // once where no operation of the chain can have rounded, or where the sum isn't finite.
   double rounded(std::int64_t i, std::int64_t j, double chain);
 
  private:
-  // Of each line of an operand: its bits, once they were needed.
+  // The bits of each line of an operand, once they were needed.
   struct Lines {
     ProductOperand operand;
     std::size_t count = 0, depth = 0;

@@ -15,8 +15,8 @@ namespace simmesh {
 
 namespace {
 
-// RoundedChains rounds sums in double to the result's dtype where their bounds leave no choice
-// (Ziv's test), and has the others computed exactly. Where the product was transposed, rows of a
+// RoundedChains rounds sums in double to the result's dtype where their bounds allow only one
+// result (Ziv's test), and computes the others exactly. Where the product was transposed, rows of a
 // block are columns of the result.
 class RoundedChains {
  public:

@@ -23,7 +23,7 @@ T packed(const Panels& panels, std::int64_t line, S x) {
   return (wide - wide == 0 ? scaled : T(0)) + T(panels.offset);
 }
 
-// A line's elements side by side: each line is one pass.
+// Packs lines whose elements are side by side, one pass a line.
 template <class T, class S, class F>
 void pack_lines(const S* source, std::int64_t line_stride, std::int64_t depth_stride,
                 const Panels& panels, std::int64_t first, std::int64_t lines, T* out, F&& convert) {

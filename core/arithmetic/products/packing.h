@@ -17,11 +17,11 @@ struct Panels {
   std::int64_t depth_begin = 0;
   std::int64_t depth = 0;
   std::int64_t width = 0;
-  // Where given, lines are multiplied by scales[line], then by more_scales[line] (of float64), and
+  // Where given, lines are multiplied by scales[line], then by more_scales[line] (of float64);
   // elements that aren't finite become zeros.
   gsl::span<const double> scales = {};
   gsl::span<const double> more_scales = {};
-  // What is added to each scaled element, and stands for missing lines.
+  // Added to each scaled element, and the value of missing lines.
   double offset = 0;
 
   std::int64_t elements() const { return (line_count + width - 1) / width * width * depth; }

@@ -11,16 +11,16 @@ namespace simmesh {
 
 namespace {
 
-// Blocks that keep a panel of b in the first cache and one of a in the second.
+// Block sizes that keep a panel of b in the first cache and one of a in the second.
 constexpr std::int64_t depth_block = 256;
 constexpr std::int64_t row_block = 168;
 constexpr std::int64_t column_block = 2048;
-// Operands smaller than this lie in the first cache as they are.
+// Operands smaller than this fit into the first cache without packing.
 constexpr std::int64_t direct_elements_max = 4096;
 constexpr std::int64_t direct_columns_max = 192;
 
 // Chains computes a product with accumulators of type T into c, whose columns are contiguous. Rows
-// may stand for columns: where exchanged, both factors and the result are transposed.
+// and columns may be exchanged: then both factors and the result are transposed.
 template <class T>
 class Chains {
  public:

@@ -30,8 +30,8 @@ struct Product {
   std::byte* result = nullptr;
   DType result_dtype = DType::float32;
   std::int64_t result_row_stride = 0;
-  // Whether the product is added to what the result holds. Of floating products only the canonical
-  // one can be.
+  // True if the product is added to the result's elements. Among floating products only the
+  // canonical one can be.
   bool adds_to_result = false;
 };
 

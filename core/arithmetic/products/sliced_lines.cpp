@@ -10,7 +10,7 @@ namespace simmesh {
 
 namespace {
 
-// Of floats: two magnitudes tell enough.
+// For floats two magnitudes are enough.
 std::vector<LineBits> float_line_bits(const ProductOperand& operand, const MatrixSize& size,
                                       const Kernels& kernels) {
   constexpr int last_bit = -149, mantissa_bits = 24, infinite = 255;
@@ -63,7 +63,8 @@ int SlicedLines::span(int bits) const {
   return most;
 }
 
-// A panel takes what its slices can hold.
+// Returns whether the line fits into the panel, whose slices hold a limited number of bits, and
+// joins it if so.
 bool SlicedLines::joins(const LineBits& line, LineBits& panel) const {
   LineBits both = joined(panel, line);
   if (!line.is_finite || both.span() >= slices_max * bits_) return false;
@@ -112,7 +113,8 @@ std::int64_t SlicedLines::lines_of(std::int64_t panel) const {
   return std::min(layout_.lines, size_.rows - panel * layout_.lines);
 }
 
-// The lowest slice is packed at once where it is the only one, and else what the others leave.
+// Packs the lowest slice directly where it is the only one; else the lowest slice is what the
+// others leave.
 void SlicedLines::pack(std::int64_t panel, double offset, const Kernels& kernels, double* out) {
   constexpr double unit = 0x1.8p52;
   std::int64_t size = packed_size();

@@ -10,7 +10,7 @@
 namespace simmesh {
 
 // SlicedLines are the rows of a floating operand as integers times a power of two, cut into slices:
-// element k of line l is the sum of slice s of it times 2^(lowest[l] + s * bits). Panels of lines
+// element k of line l is the sum over s of slice s times 2^(lowest[l] + s * bits). Panels of lines
 // are packed for the kernels, so that products of slices can be added up exactly.
 class SlicedLines {
  public:
@@ -24,14 +24,15 @@ class SlicedLines {
   SlicedLines(const ProductOperand& operand, const MatrixSize& size, const Layout& layout,
               const Kernels& kernels);
 
-  // span is the most bits of a line that isn't long: at least those of slices_max slices are.
+  // span is the largest number of bits of a line that isn't long, at least that of slices_max
+  // slices.
   int span(int bits) const;
 
-  // cut says of how many bits besides the sign a slice is. Afterwards all below is known.
+  // cut sets the number of bits of a slice, besides the sign. Everything below is known afterwards.
   void cut(int bits);
 
-  // Over all lines but the long ones, whose bits are too many or that have an infinity or NaN:
-  // these are taken for zeros.
+  // Covers all lines but the long ones, which have too many bits or an infinity or NaN; those count
+  // as zeros.
   const LineBits& all() const { return all_; }
   const std::vector<std::int64_t>& long_lines() const { return long_lines_; }
   int bits() const { return bits_; }

@@ -51,8 +51,8 @@ SlicedProduct::SlicedProduct(const Product& product, const Kernels& kernels, Sli
   choose_bits();
 }
 
-// A chain of products of floats is exact where their bits and those of the depth together are those
-// of a double.
+// A chain of products of floats is exact where the bits of both floats and those of the depth
+// together fit into a double.
 void SlicedProduct::choose_bits() {
   constexpr int integer_bits = 51, float_bits = 24, double_bits = 53;
   int a = integer_bits, b = integer_bits;
@@ -92,7 +92,7 @@ CarriedSums SlicedProduct::run() {
       Scratch of_columns;
       b.count = std::min(column_step, b_.panels() - b.first);
       pack(b_, b, of_columns, !integers_);
-      // Along a row of tiles, whose digits lie side by side.
+      // Walks along a row of tiles, whose digits are side by side.
       for (std::int64_t p = a.first; p < a.first + a.count; ++p)
         for (std::int64_t q = b.first; q < b.first + b.count; ++q) {
           add_tile(a, b, p, q);

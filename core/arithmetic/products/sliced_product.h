@@ -19,11 +19,11 @@ enum class SliceFactors : std::uint8_t { integers, floats };
 // can_multiply_integers says whether the kernels and this processor have them.
 bool can_multiply_integers(const Kernels& kernels);
 
-// SlicedProduct computes the elements of a floating product before they are rounded, tile by tile:
-// the sums of all pairs of slices, placed into digits.
+// SlicedProduct computes the unrounded elements of a floating product, tile by tile: the sums of
+// all pairs of slices, placed into digits.
 class SlicedProduct {
  public:
-  // The product, with rows, columns and depth of at least 1, outlives this.
+  // The product, with rows, columns and depth of at least 1, must outlive this object.
   SlicedProduct(const Product& product, const Kernels& kernels, SliceFactors factors);
 
   CarriedSums run();

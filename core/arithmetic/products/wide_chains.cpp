@@ -102,7 +102,7 @@ void WideChains::stretch(const WideBlock& block, std::int64_t k, std::int64_t de
     for (std::int64_t r = 0; r < block.rows; r += tile_.rows) {
       tile.rows = int(std::min<std::int64_t>(tile_.rows, block.rows - r));
       tile.a = packed_a_ + r * depth;
-      // The last tile has registers to spare where it is a narrow one.
+      // A narrow last tile has registers to spare.
       bool is_last = r + tile_.rows >= block.rows;
       if (is_last && block.row == 0) tile.squares = column_bounds_.data() + block.column + j;
       kernels_.wide_chain(tile, sums_ + j / width_ * block.panel_stride + r * width_, k == 0);

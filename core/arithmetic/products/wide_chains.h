@@ -27,14 +27,14 @@ struct WideBlock {
 // Terms that aren't finite leave an infinity or a NaN.
 class WideChains {
  public:
-  // The product outlives this.
+  // The product must outlive this object.
   WideChains(const Product& product, const Kernels& kernels);
 
   // run calls f(block) for each block of the result.
   void run(const std::function<void(const WideBlock&)>& f);
 
-  // What multiplies the bounds of a row and a column, padded to whole panels. While f runs, those
-  // of its rows and columns are known.
+  // row_bounds and column_bounds return the factors of the error bounds, padded to whole panels.
+  // While f runs, the factors of the block's rows and columns are valid.
   const double* row_bounds() const { return row_bounds_.data(); }
   const double* column_bounds() const { return column_bounds_.data(); }
 

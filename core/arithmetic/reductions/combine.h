@@ -11,7 +11,7 @@
 namespace simmesh {
 
 // Combine computes out[i] = a[i] op b[i] for count elements, each operation correctly rounded to
-// the dtype; integers wrap, a bool sum is OR and a bool product AND, min and max pass NaN on. out
+// the dtype. Integers wrap, a bool sum is OR and a bool product AND, min and max pass a NaN on. out
 // may be a or b.
 using Combine = CombineKernel;
 
@@ -30,8 +30,8 @@ Fold fold_of(ReduceOp op, DType dtype, InstructionSet set = best_instruction_set
 // some of these in floating point and truncates.
 void check_reduction(ReduceOp op, DType dtype);
 
-// scale writes values[i] * factor, rounded once to the dtype (factor is rounded to it first), into
-// out.
+// scale writes values[i] * factor into out, rounded once to the dtype; factor is rounded to the
+// dtype first.
 void scale(std::byte* out, const std::byte* values, double factor, DType dtype, std::int64_t count,
            InstructionSet set = best_instruction_set());
 

@@ -66,7 +66,7 @@ class ExactBlocks {
   }
 
  private:
-  // The first `skipped` elements have been written.
+  // Reduces a block. Its first `skipped` elements have already been written.
   void reduce(std::int64_t begin, std::int64_t count, std::int64_t skipped) {
     read_rows(begin, count);
     fold_.count = copies_ ? std::max(count, fold_count_min) : count;

@@ -5,8 +5,8 @@
 
 namespace simmesh {
 
-// ReduceOp says how the values of several ranks become one. The names are those of
-// torch.distributed.
+// ReduceOp is the operation that makes one value of the values of several ranks. The names are
+// those of torch.distributed.
 enum class ReduceOp : std::uint8_t {
   sum,
   avg,

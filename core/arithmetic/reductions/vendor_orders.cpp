@@ -12,7 +12,7 @@ namespace {
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
 
-// Operands gives the members' values as the vendor sees them: NCCL scales each one before it adds.
+// Operands gives the members' values as the vendor adds them: NCCL scales each one first.
 class Operands {
  public:
   Operands(const Reduction& reduction, bool scales_averages)
@@ -52,8 +52,8 @@ class Operands {
   std::vector<std::byte> scaled_;
 };
 
-// One chunk of a ring: starts at member `first` and visits all members, `direction` apart; the own
-// operand comes first.
+// Folds one chunk of a ring: starts at member `first` and visits all members, `direction` apart;
+// the own operand comes first.
 void fold_ring_chunk(const Reduction& reduction, Operands& operands, std::int64_t first,
                      std::int64_t direction, std::int64_t begin, std::int64_t count) {
   if (count <= 0) return;
@@ -76,7 +76,7 @@ void finish(const Reduction& reduction, bool divides) {
         {reduction.result, std::size_t(reduction.count) * bytes_per_element(reduction.dtype)});
 }
 
-// The range of elements of channel c: contiguous and as equal as can be.
+// Returns where the elements of channel c begin; channels are contiguous and as equal as possible.
 std::int64_t channel_begin(std::int64_t count, std::int64_t channels, std::int64_t c) {
   return std::min(divide_up(count, channels) * c, count);
 }
@@ -110,7 +110,7 @@ void NcclRingOrder::reduce(const Reduction& reduction) const {
 
 namespace {
 
-// The children of a host in the first binary tree over `hosts` hosts.
+// Returns the children of a host in the first binary tree over `hosts` hosts.
 std::vector<std::int64_t> tree_children(std::int64_t host, std::int64_t hosts) {
   std::vector<std::int64_t> children;
   if (host == 0) {
@@ -130,8 +130,8 @@ std::vector<std::int64_t> tree_children(std::int64_t host, std::int64_t hosts) {
 
 }  // namespace
 
-// The second tree is the first one mirrored over an even number of hosts, or shifted by one over an
-// odd one.
+// Returns a tree. The second one is the first one mirrored over an even number of hosts, or shifted
+// by one over an odd number.
 NcclTreeOrder::Tree NcclTreeOrder::tree(std::size_t members, bool second) const {
   auto per_host = options_.ranks_per_host;
   std::int64_t hosts = divide_up(std::int64_t(members), per_host);

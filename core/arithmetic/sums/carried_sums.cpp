@@ -21,7 +21,8 @@ TwoSum three_digits(std::int32_t high, std::int32_t middle, std::int32_t low) {
   return TwoSum::of(all.sum, upper.rest + all.rest);
 }
 
-// Odd in place of what lies strictly between k and the next integer, above or below.
+// Returns k if it is odd, else the odd integer that stands for a value strictly between k and the
+// next integer, above or below.
 Int128 odd_beside(Int128 k, bool above) { return (k & 1) != 0 ? k : above ? k + 1 : k - 1; }
 
 }  // namespace
@@ -84,7 +85,7 @@ double CarriedSums::rounded(std::int64_t i, DType dtype) const {
   int d = digit_count() - 1;
   while (d >= 0 && digit(d)[i] == 0) --d;
   if (d < 0) return 0;
-  // Of the highest digits so many that a quotient is settled by them and whether there is more.
+  // Takes so many of the highest digits that they, and the sign of the rest, settle a quotient.
   constexpr int widest_before = 93, wide_enough = 120;
   Int128 highest = 0;
   int exponent = 32 * (low_ + d + 1);
@@ -113,8 +114,8 @@ template <class T>
 void CarriedSums::round_all(T* out) const {
   constexpr int scale_max = 800;
   double scale = std::ldexp(1.0, std::clamp(32 * low_, -scale_max, scale_max));
-  // The remainder of a small divisor is no less than what the digits below add to it; a double is
-  // rounded at once, so it must be known in full.
+  // A small divisor's remainder is no larger than what the digits below add to it. A double is
+  // rounded at once, so the remainder must be known in full.
   constexpr std::int64_t small_divisor = 1024;
   bool is_double = std::is_same_v<T, double>, is_short = digit_count() <= 3;
   bool is_quick = non_finite_.empty() && 32 * low_ > -scale_max &&

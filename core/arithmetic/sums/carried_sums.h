@@ -15,21 +15,21 @@ struct SumRange {
 };
 
 // CarriedSums are sums of floating terms, each of which is exact: no addition has rounded, whatever
-// the magnitudes, and terms that cancel leave what remains. They are integers in digits at absolute
-// positions, so that sums that were made apart, in any order and grouping, are added digit by
-// digit; there are as many digits as the terms at hand need.
+// the magnitudes, so cancellation loses nothing. They are integers in digits at absolute positions,
+// so that sums that were made apart, in any order and grouping, are added digit by digit; there are
+// as many digits as the terms at hand need.
 //
-// Sum i = (digit 0 of i + digit 1 of i * 2^32 + ...) * 2^(32 * low) / divisor. All digits but the
-// highest are taken as what is missing to the digits above, so they may be negative. Infinities and
-// NaNs are kept beside the digits (see NonFiniteTerms) and decide the value of their sum.
+// Sum i = (digit 0 of i + digit 1 of i * 2^32 + ...) * 2^(32 * low) / divisor. Digits may be
+// negative. Infinities and NaNs are kept beside the digits (see NonFiniteTerms) and decide the
+// value of their sum.
 //
 // A value, immutable once it was made by DigitSums or of_digits.
 class CarriedSums {
  public:
-  // zeros are so many sums of no terms.
+  // zeros returns a number of sums of no terms.
   static CarriedSums zeros(std::int64_t count);
 
-  // of_digits takes digits from `low` on that were carried: those of sum i at digits[d * count +
+  // of_digits takes carried digits, from position `low` on; those of sum i are digits[d * count +
   // i].
   static CarriedSums of_digits(std::vector<std::int32_t> digits, std::int64_t count, int low);
 
@@ -45,8 +45,8 @@ class CarriedSums {
   CarriedSums slice(const SumRange& range) const;
   CarriedSums taken(gsl::span<const std::int64_t> indices) const;
 
-  // shifted returns the sums times 2^(32 * digits); over returns those of another divisor, which
-  // are not divided by the one before.
+  // shifted returns the sums times 2^(32 * digits); over returns the sums with another divisor in
+  // place of theirs.
   CarriedSums shifted(int digits) const;
   CarriedSums over(std::int64_t divisor) const;
 

@@ -34,7 +34,7 @@ Split split(double x) {
 
 bool is_finite(double x) { return x - x == 0; }
 
-// The bits that finite terms other than 0 take up.
+// Returns the bits that finite terms other than 0 take up.
 template <class T>
 DigitRange range_of(const T* terms, std::int64_t count) {
   constexpr int fraction_bits = std::is_same_v<T, double> ? 52 : 23;
@@ -75,7 +75,7 @@ void DigitSums::make_room(std::int64_t terms) {
   since_carry_ += terms;
 }
 
-// All digits but the highest come within 2^31; the sums stay.
+// Brings all digits but the highest within 2^31; the sums stay the same.
 void DigitSums::carry() {
   since_carry_ = 1;
   for (int d = 0; d + 1 < range_.count; ++d) {
@@ -95,8 +95,8 @@ void DigitSums::add_non_finite(std::int64_t i, std::int64_t terms) {
   counted = NonFiniteTerms::merged(counted, terms);
 }
 
-// A digit takes its share of k, the highest one all that is left, so that no sign is carried
-// beyond.
+// Adds k * 2^exponent to sum i. Each digit takes its share of k, and the highest one all that is
+// left, so that no sign is carried beyond it.
 void DigitSums::add_integer(std::int64_t i, Int128 k, int exponent) {
   if (k == 0) return;
   make_room(1);
@@ -190,7 +190,7 @@ CarriedSums carried_terms(const std::byte* data, DType dtype, std::int64_t count
   });
 }
 
-// The products of doubles whose exponents lie well apart from the ends are pairs of doubles.
+// Products of doubles whose exponents are well away from the limits are pairs of doubles.
 double exact_dot(const DoubleLine& a, const DoubleLine& b, std::int64_t count, DType dtype) {
   constexpr double least = 0x1p-900, most = 0x1p900;
   TripleSum triple;

@@ -16,7 +16,7 @@ struct DigitRange {
   int count = 1;
 
   // of_bits covers terms that are multiples of 2^lowest and below 2^highest in magnitude, of which
-  // up to `terms` are added.
+  // at most `terms` are added.
   static DigitRange of_bits(int lowest, int highest, std::int64_t terms);
   // whole covers all products of two doubles, and so all doubles.
   static DigitRange whole();
@@ -47,8 +47,8 @@ class DigitSums {
   // add_non_finite counts terms that aren't finite.
   void add_non_finite(std::int64_t i, std::int64_t terms);
 
-  // take returns the sums, over a divisor, with no more digits than they need; afterwards all are
-  // zero again.
+  // take returns the sums over a divisor, with no more digits than they need, and sets all of them
+  // to zero.
   CarriedSums take(std::int64_t divisor = 1);
 
  private:
@@ -68,7 +68,7 @@ class DigitSums {
 CarriedSums carried_terms(const std::byte* data, DType dtype, std::int64_t count);
 
 // exact_dot returns a[0] * b[0] + a[1] * b[1] + ..., rounded once to the dtype: for the few
-// elements that nothing faster settles. Strides are in elements.
+// elements that no faster way settles. Strides are in elements.
 struct DoubleLine {
   const double* data;
   std::int64_t stride;

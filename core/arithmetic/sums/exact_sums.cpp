@@ -11,7 +11,7 @@ namespace simmesh {
 
 namespace {
 
-// What is widened at once of dtypes that the kernels don't read.
+// Elements that are widened at once, for dtypes that the kernels don't read.
 constexpr std::int64_t widened_elements = 4096;
 
 // TripleLinesOf adds the terms of elements of type S; the kernels read float and double.

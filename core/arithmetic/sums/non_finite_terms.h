@@ -6,8 +6,8 @@
 namespace simmesh {
 
 // NonFiniteTerms counts the infinities and NaNs among the terms of one sum in an int64, so that
-// counts of partial sums are added like the sums themselves, as integers in any order. A part
-// counts each kind once at most; counts of up to 2^21 - 1 parts can be added.
+// counts of partial sums can be added as integers in any order, as the sums are. A part counts each
+// kind once at most; counts of up to 2^21 - 1 parts can be added.
 struct NonFiniteTerms {
   static constexpr int bits_per_kind = 21;
   static constexpr std::int64_t nan = 1;
@@ -21,10 +21,10 @@ struct NonFiniteTerms {
     return term > 0 ? plus_infinity : minus_infinity;
   }
 
-  // merged returns each kind that a or b has, once.
+  // merged returns the kinds that a or b has, each once.
   static constexpr std::int64_t merged(std::int64_t a, std::int64_t b) { return once(a) | once(b); }
 
-  // once returns each kind of a sum of counts, once.
+  // once returns the kinds in a sum of counts, each once.
   static constexpr std::int64_t once(std::int64_t count) {
     return (has(count, 0) ? nan : 0) | (has(count, 1) ? plus_infinity : 0) |
            (has(count, 2) ? minus_infinity : 0);

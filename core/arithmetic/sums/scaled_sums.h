@@ -6,17 +6,16 @@
 
 namespace simmesh {
 
-// scaled returns sums times a finite factor, exactly. An infinity stays what it is but for its
-// sign.
+// scaled returns sums times a finite factor, exactly. An infinity only takes the factor's sign.
 CarriedSums scaled(const CarriedSums& sums, double factor);
 
-// divided returns sums over a finite divisor other than 0, exactly: nothing is divided before a
-// value is asked for. can_be_divided says whether that can be kept: the odd parts of all divisors
-// together stay within 2^53.
+// divided returns sums over a finite divisor other than 0, exactly: the division happens when a
+// value is rounded. can_be_divided is true where the sums can keep the divisor: the odd parts of
+// all divisors together stay within 2^53.
 CarriedSums divided(const CarriedSums& sums, double divisor);
 bool can_be_divided(const CarriedSums& sums, double divisor);
 
-// over_one returns sums times a multiple of their divisor, so that they have none.
+// over_one returns sums times `multiple`, which their divisor divides; the result has divisor 1.
 CarriedSums over_one(const CarriedSums& sums, std::int64_t multiple);
 
 }  // namespace simmesh

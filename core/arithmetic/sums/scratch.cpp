@@ -18,7 +18,7 @@ std::byte* Scratch::take_bytes(std::size_t size) {
   constexpr std::size_t alignment = 64, grain = 64 * 1024;
   size = (size + alignment + grain - 1) / grain * grain;
   Kept& kept = Kept::of_thread();
-  // The smallest piece that is large enough.
+  // Takes the smallest piece that is large enough.
   auto best = kept.pieces.end();
   for (auto piece = kept.pieces.begin(); piece != kept.pieces.end(); ++piece)
     if (piece->size >= size && (best == kept.pieces.end() || piece->size < best->size))

@@ -7,7 +7,7 @@
 
 namespace simmesh {
 
-// Scratch is memory for one computation. What it frees is kept for the next one of the thread, up
+// Scratch is memory for one computation. Freed memory is kept for the thread's next computation, up
 // to a limit: pages that are touched for the first time cost more than small products do.
 //
 //   Scratch scratch;

@@ -13,7 +13,7 @@ namespace simmesh {
 namespace {
 
 constexpr const char* sums_place = "arithmetic/sums";
-// What is widened or mapped at once.
+// Elements that are widened or mapped at once.
 constexpr std::int64_t block_elements = 4096;
 
 template <class T>
@@ -47,7 +47,7 @@ void integer_sums(const SumRequest& r) {
   }
 }
 
-// Chains in T of elements of type S, which are widened a block at a time where the types differ.
+// Chains in T of elements of type S, which are widened block by block where the types differ.
 template <class T, class S>
 class ChainSums {
  public:

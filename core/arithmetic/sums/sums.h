@@ -34,10 +34,9 @@ struct SumRequest {
 };
 
 // canonical_sum adds each sum as one chain, index ascending from +0, in float32 (float64 for
-// float64; int64, wrapping, for integers and bool). A term is rounded to the accumulator's type
-// first, each of its operations in that type. Raises a TypeError for a result of another kind than
-// the data (integer sums go to int64, int32 or uint8, wrapping), and for squared_deviation of
-// integers.
+// float64; int64, wrapping, for integers and bool). A term is first computed in the accumulator's
+// type, each operation rounded. Raises a TypeError for a result of another kind than the data
+// (integer sums go to int64, int32 or uint8, wrapping), and for squared_deviation of integers.
 void canonical_sum(const SumRequest& request, InstructionSet set = best_instruction_set());
 
 // check_sums raises a TypeError where the request's dtypes or terms don't go together.

@@ -8,7 +8,7 @@
 
 namespace simmesh {
 
-// TwoSum is a + b as the nearest double and what that misses, exactly, for doubles whose sum
+// TwoSum is a + b as the nearest double and the error of that, exactly, for doubles whose sum
 // doesn't overflow (Knuth).
 struct TwoSum {
   double sum, rest;
@@ -19,8 +19,9 @@ struct TwoSum {
   }
 };
 
-// odd_double_of returns the double beside an inexact sum whose last bit is set: rounding it to a
-// narrower dtype is rounding the sum. Of the rest only the sign matters.
+// odd_double_of returns, for an inexact sum, the neighbouring double whose last bit is set:
+// rounding it to a narrower dtype is the same as rounding the sum. Only the sign of the rest
+// matters.
 inline double odd_double_of(const TwoSum& x) {
   auto bits = std::bit_cast<std::uint64_t>(x.sum);
   bool is_odd = x.rest == 0 || (bits & 1) != 0;
@@ -28,8 +29,8 @@ inline double odd_double_of(const TwoSum& x) {
   return std::bit_cast<double>(is_odd ? bits : beside);
 }
 
-// TripleSum is a sum of doubles in about 106 bits, which knows how far it is off: so that nearly
-// all sums can be rounded correctly without a longer accumulator.
+// TripleSum is a sum of doubles in about 106 bits that knows its error bound, so that nearly all
+// sums can be rounded correctly without a longer accumulator.
 //
 //   TripleSum sum;
 //   sum.add(1e20); sum.add(-1e20); sum.add(1e-3);
@@ -37,7 +38,7 @@ inline double odd_double_of(const TwoSum& x) {
 class TripleSum {
  public:
   TripleSum() = default;
-  // Of what the kernels found (see TripleLines).
+  // Takes the numbers that the kernels found (see TripleLines).
   TripleSum(double high, double low, double missed) : high_(high), low_(low), missed_(missed) {}
 
   void add(double term) {
@@ -48,16 +49,16 @@ class TripleSum {
     missed_ += low.rest < 0 ? -low.rest : low.rest;
   }
 
-  // rounded returns the sum rounded once to the dtype, ties to even; a sum of zero is +0. Nothing
+  // rounded returns the sum rounded once to the dtype, ties to even; a sum of zero is +0. Empty
   // where the sum isn't known well enough, or a term or a partial sum wasn't finite.
   std::optional<double> rounded(DType dtype) const;
 
-  // exact returns the sum as two doubles, where they are all of it.
+  // exact returns the sum as two doubles, where it fits into them.
   std::optional<TwoSum> exact() const;
 
  private:
   double high_ = 0, low_ = 0;
-  double missed_ = 0;  // no less than what high + low misses, but for roundings of its own
+  double missed_ = 0;  // bounds what high + low misses, but for roundings of its own
 };
 
 // rounded_pair returns a + b rounded once to the dtype, ties to even; a sum of zero is +0.

@@ -19,7 +19,7 @@ bool are_contiguous(const ElementPlaces& places) {
   return true;
 }
 
-// f(byte) for each element, in row-major order.
+// Calls f(byte) for each element, in row-major order.
 template <class F>
 void each_place(const ElementPlaces& places, F&& f) {
   Dims index(places.shape.size(), 0);
@@ -30,8 +30,8 @@ void each_place(const ElementPlaces& places, F&& f) {
   } while (next_index(index, places.shape));
 }
 
-// The runs of a copy: those of a contiguous source moved as they are, else element by element.
-// Neighbours both there and here are one run.
+// Returns the runs of a copy. A contiguous source's runs are moved as they are, others go element
+// by element; elements that are neighbours in source and target join one run.
 SumRuns copied_runs(const SumRuns& runs, const ElementPlaces& source, const ElementPlaces& target) {
   SumRuns copied;
   auto element = std::int64_t(source.element_bytes);
@@ -69,7 +69,7 @@ struct Bytes {
   std::int64_t begin, end;
 };
 
-// The bytes of the elements, in order; neighbours are one range.
+// Returns the bytes of the elements, in order; neighbours are one range.
 std::vector<Bytes> bytes_of(const ElementPlaces& places) {
   auto element = std::int64_t(places.element_bytes);
   auto begin = std::int64_t(places.begin);
@@ -86,7 +86,7 @@ std::vector<Bytes> bytes_of(const ElementPlaces& places) {
   return ranges;
 }
 
-// The runs without what lies in the ranges, which are in order.
+// Returns the runs without those parts in the ranges, which are in order.
 SumRuns runs_outside(const SumRuns& runs, const std::vector<Bytes>& ranges) {
   SumRuns rest;
   for (const SumRun& run : runs) {
@@ -142,7 +142,7 @@ CompanionPtr UnroundedSums::without(const ByteRange& range) const {
   return overlaps ? make(outside(from, to)) : CompanionPtr(this);
 }
 
-// The runs but for what lies in a range.
+// Returns the runs without those parts in a range.
 SumRuns UnroundedSums::outside(std::int64_t from, std::int64_t to) const {
   SumRuns rest;
   for (const SumRun& run : runs_) {

@@ -10,8 +10,8 @@
 
 namespace simmesh {
 
-// SumRun is a range of neighbouring elements of a buffer, from byte `begin` on, with the sums
-// behind them: those from `first` on of some that it shares with others.
+// SumRun is a range of neighbouring elements of a buffer, from byte `begin` on, with their
+// unrounded sums: those from `first` on in an array that runs share.
 struct SumRun {
   std::int64_t begin;
   std::int64_t count;
@@ -20,23 +20,23 @@ struct SumRun {
   std::int64_t first;
 
   std::int64_t end() const { return begin + count * element_bytes; }
-  // within returns the elements that lie in a range of bytes, if any.
+  // within returns the part of the run in a range of bytes, if any.
   std::optional<SumRun> within(std::int64_t from, std::int64_t to) const;
 };
 using SumRuns = std::vector<SumRun>;
 
-// UnroundedSums are the sums behind elements of a buffer, as its companion: runs in order of their
-// begin, without overlaps. What is copied is where the sums lie, never the sums.
+// UnroundedSums are the unrounded sums of a buffer's elements, as its companion: runs in order of
+// their begin, without overlaps. A copy of a buffer copies the runs, never the sums.
 class UnroundedSums final : public Companion {
  public:
   explicit UnroundedSums(SumRuns runs) : runs_(std::move(runs)) {}
 
-  // make returns null for no runs; of casts the only kind of companion there is.
+  // make returns null for no runs. of casts a companion to its only kind.
   static CompanionPtr make(SumRuns runs);
   static const UnroundedSums* of(const CompanionPtr& companion) {
     return static_cast<const UnroundedSums*>(companion.get());
   }
-  // joined returns `before` with a run in place of what lies there.
+  // joined returns `before` with a run in place of the runs in its range.
   static CompanionPtr joined(const CompanionPtr& before, const SumRun& run);
 
   const SumRuns& runs() const { return runs_; }

@@ -48,7 +48,7 @@ double rounded_quotient(const WideQuotient& quotient, DType dtype) {
   int dropped = last - exponent;
   double rounded = 0;
   if (dropped <= 0) {
-    // All bits fit, so nothing was divided off: a quotient has more than 64 of them.
+    // All bits fit, so nothing was divided off: a quotient has more than 64 bits.
     rounded = std::ldexp(double(std::uint64_t(magnitude)), exponent);
   } else if (dropped <= width + 1 && dropped < 128) {
     UInt128 kept = magnitude >> dropped;

@@ -20,6 +20,7 @@ namespace simmesh {
 // each operand by the rounded 1/n first instead.
 class Arithmetic {
  public:
+  // Mode names the order.
   enum class Mode : std::uint8_t {
     canonical,
     rank_order,
@@ -28,10 +29,12 @@ class Arithmetic {
     as_nccl_tree,
     as_gloo_ring,
   };
+  // NcclRing is how NCCL's ring cuts what it sums: chunks of so many bytes, over so many channels.
   struct NcclRing {
     std::int64_t channels = 1;
     std::int64_t chunk_bytes = std::int64_t(2) << 20;
   };
+  // NcclTree is on which hosts the ranks of NCCL's trees are: so many on each, in rank order.
   struct NcclTree {
     std::int64_t ranks_per_host = 8;
     std::int64_t channels = 1;

@@ -13,6 +13,7 @@ namespace simmesh {
 //
 //   World world({.ranks = 4, .faults = {Fault::kill({.rank = 3, .operation = 2})}});
 struct Fault {
+  // Kind names what goes wrong.
   enum class Kind : std::uint8_t {
     kill,             // the rank dies: reported as its failure
     starve,           // the rank only runs while no other can: must change no result
@@ -22,15 +23,18 @@ struct Fault {
     call_another,  // it calls another collective (barrier; all_reduce instead of barrier): reported
                    // as a mismatch
   };
+  // At is an operation of a rank.
   struct At {
     RankId rank = 0;
     std::uint64_t operation = 1;
   };
+  // FlipBit is one bit of the operand of an operation.
   struct FlipBit {
     RankId rank = 0;
     std::uint64_t operation = 1;
     std::uint64_t bit = 0;  // of the operand's bytes, modulo their number
   };
+  // FailAllocation is an allocation of a rank, counted from 1.
   struct FailAllocation {
     RankId rank = 0;
     std::uint64_t allocation = 1;

@@ -37,6 +37,7 @@ class Rank {
   Rank(Rank&& other) noexcept;
 
   RankId id() const { return id_; }
+  // world returns the World that runs the rank.
   World& world();
   Run& run() { return *run_; }
   Ledger& ledger() { return *ledger_; }

@@ -17,6 +17,8 @@ namespace simmesh {
 // Failure says why a run ended early. rank is the first, in rank order, of the ranks that failed by
 // themselves; no_rank for a deadlock, for a schedule that can't be followed and for an interrupt.
 struct Failure {
+  // Kind says what ended the run: a rank's error, a deadlock, a schedule that can't be followed, or
+  // an interrupt.
   enum class Kind { error, deadlock, schedule, interrupt };
 
   Kind kind = Kind::error;
@@ -59,9 +61,9 @@ struct Outcome {
   // touches holds the uses that are sensitive to their order. None means that every schedule is
   // equivalent to this one.
   std::vector<Touch> touches;
-  // Of a world of shapes only: that it was one, and the figures of each rank that was run. In a
-  // folded one those are few, and stand for all; fold_difference says where they differ, so that
-  // they can't, and is empty where they agree.
+  // shapes_only is true of a world of shapes, and figures has those of each rank that was run. In a
+  // folded world these few ranks stand for all ranks. fold_difference says where they differ, so
+  // that they can't, and is empty if they agree.
   bool shapes_only = false;
   std::vector<RankFigures> figures;
   std::string fold_difference;

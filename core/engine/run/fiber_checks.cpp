@@ -1,10 +1,11 @@
 #include "core/engine/run/fiber_checks.h"
 
 #include "core/check/error.h"
+#include "core/check/frames.h"
 
 namespace simmesh {
 
-[[gnu::noinline]] void FiberChecks::refuse_overflow(RankId id) const {
+SIMMESH_OWN_FRAME void FiberChecks::refuse_overflow(RankId id) const {
   raise(ErrorKind::runtime_error, "engine/stack",
         "rank {} overflowed its stack of {} bytes; set WorldOptions::stack_bytes to more, or keep "
         "large arrays on the heap",
@@ -20,7 +21,7 @@ void FiberChecks::find_overflow(Seat& seat) const {
   }
 }
 
-[[gnu::noinline]] void FiberChecks::refuse_floating_point(RankId id) {
+SIMMESH_OWN_FRAME void FiberChecks::refuse_floating_point(RankId id) {
   raise(ErrorKind::runtime_error, "engine/floating_point",
         "rank {}: expected floating-point numbers to round to nearest and to keep subnormal "
         "numbers, got a thread that {}; equal bits need the defaults, so undo what set this "

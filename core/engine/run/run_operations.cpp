@@ -2,6 +2,7 @@
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/check/frames.h"
 #include "core/engine/reports/crash_report.h"
 #include "core/engine/reports/interrupt.h"
 #include "core/engine/run/run.h"
@@ -28,7 +29,7 @@ void Run::take_turn(Rank& rank) {
   if (seat.ended) end_rank(seat);
 }
 
-[[gnu::noinline]] void Run::end_rank(Seat& seat) const {
+SIMMESH_OWN_FRAME void Run::end_rank(Seat& seat) const {
   if (++seat.times_ended < times_ended_max) throw RankEnded();
   std::string reason = fmt::format(
       "began operations {} times more after its run had ended; expected `catch (...)` to throw on, "
@@ -48,7 +49,7 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
   return operation_faults_.empty() ? nullptr : fault_at(rank, operation, site);
 }
 
-[[gnu::noinline]] const Fault* Run::fault_at(Rank& rank, const char* operation,
+SIMMESH_OWN_FRAME const Fault* Run::fault_at(Rank& rank, const char* operation,
                                              const CallSite& site) {
   for (const Fault& fault : operation_faults_) {
     if (fault.rank != rank.id() || fault.at != rank.operations()) continue;
@@ -63,7 +64,7 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
 }
 
 // The frames that a rank waits in are read again when it goes on: the fewer the better.
-[[gnu::flatten]] void Run::block(Rank& rank, const Activity& activity) {
+SIMMESH_ONE_FRAME void Run::block(Rank& rank, const Activity& activity) {
   Seat& seat = seats_[rank.id()];
   if (seat.ended) end_rank(seat);
   SIMMESH_CHECK(turns_.has(seat), "rank {} blocks without the turn", rank.id());

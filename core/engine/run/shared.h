@@ -1,11 +1,25 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
-#include "core/engine/run/run.h"
+#include "core/check/call_site.h"
 
 namespace simmesh {
+
+// SharedObject is what the schedule knows of a Shared value: that it exists, and when it is used.
+class SharedObject {
+ public:
+  // Two objects of one run need different names.
+  explicit SharedObject(std::string_view name);
+
+  // touch lets the schedule choose, and records that the rank that runs uses the object.
+  void touch(const CallSite& site) const;
+
+ private:
+  std::uint64_t number_;
+};
 
 // Shared is a value that ranks share outside any collective. Real ranks can't; it is for tests of
 // what happens if something does, and for simulated services. Each use is a point of the schedule,
@@ -17,24 +31,18 @@ template <class T>
 class Shared {
  public:
   // Two Shared values of one run need different names.
-  Shared(std::string_view name, T value) : value_(std::move(value)) {
-    FoldHash hash(name.size());
-    for (char letter : name) hash.fold(std::uint64_t(letter));
-    object_ = hash.value();
-  }
+  Shared(std::string_view name, T value) : object_(name), value_(std::move(value)) {}
 
   // use calls f with the value, after the schedule has chosen, and returns its result. Blocks no
-  // other rank.
+  // other rank. Raises a RuntimeError outside World::run.
   template <class F>
   decltype(auto) use(F&& f, CallSite site = CallSite::here()) {
-    Rank& rank = this_rank();
-    rank.run().touch(rank, object_, site);
-    rank.run().touches().mark_sensitive(object_);
+    object_.touch(site);
     return f(value_);
   }
 
  private:
-  std::uint64_t object_;
+  SharedObject object_;
   T value_;
 };
 

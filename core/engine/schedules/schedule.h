@@ -14,8 +14,9 @@ namespace simmesh {
 using RankId = std::uint32_t;
 inline constexpr RankId no_rank = std::numeric_limits<RankId>::max();
 
-// SchedulePolicy decides, during one run, which runnable rank goes next. It is one of the four
-// seams: FIFO, seeded, priority and replayed schedules and the explorer's are behind it.
+// SchedulePolicy decides, during one run, which runnable rank goes next. It is a seam: FIFO,
+// seeded, priority, replayed and guided schedules are behind it, the explorer's, and those of
+// programs.
 class SchedulePolicy {
  public:
   virtual ~SchedulePolicy() = default;
@@ -55,24 +56,27 @@ class Schedule {
  public:
   using MakePolicy =
       std::function<std::unique_ptr<SchedulePolicy>(std::size_t ranks, std::uint64_t seed)>;
+  // Pct is how many random events a priority schedule is made to hit.
   struct Pct {
-    int depth = 3;
+    int depth = 3;  // at least 1
     // The drops fall among the first steps of the run; 0 means 16 steps per rank.
     std::uint64_t steps = 0;
   };
 
-  // guided picks the ranks of a list in their order, skips those that can't run when their turn
-  // comes, and then continues first come, first served. With an empty list it is FIFO.
-  static Schedule guided(std::vector<RankId> turns);
-
   Schedule() : Schedule(fifo()) {}
+  // fifo, seeded and pct are the schedules of the table above.
   static Schedule fifo();
   static Schedule seeded();
   static Schedule seeded(std::uint64_t seed);
   static Schedule pct(Pct options);
+  // guided picks the ranks of a list in their order, skips those that can't run when their turn
+  // comes, and then continues first come, first served. With an empty list it is FIFO.
+  static Schedule guided(std::vector<RankId> turns);
   // replay takes ranks separated by commas, "rank*count" for repetitions. Raises a ValueError for
   // anything else.
   static Schedule replay(std::string_view choices);
+  // custom makes a policy of one's own for each run, from the number of ranks and the World's seed;
+  // reports have the name.
   static Schedule custom(std::string name, MakePolicy make);
 
   // parse reads what the command takes: fifo, seeded, seeded:SEED, pct:D, replay:FILE,

@@ -1,5 +1,7 @@
 #include "core/engine/seats/picks.h"
 
+#include "core/check/frames.h"
+
 namespace simmesh {
 
 void Picks::begin_ending(std::size_t ranks) {
@@ -8,12 +10,12 @@ void Picks::begin_ending(std::size_t ranks) {
   is_ending_ = true;
 }
 
-[[gnu::noinline]] RankId Picks::next_to_end() {
+SIMMESH_OWN_FRAME RankId Picks::next_to_end() {
   if (runnable_ == 0) return no_rank;
   --runnable_;
   return policy_->pick();
 }
 
-[[gnu::noinline]] void Picks::take_error() { error_ = policy_->error(); }
+SIMMESH_OWN_FRAME void Picks::take_error() { error_ = policy_->error(); }
 
 }  // namespace simmesh

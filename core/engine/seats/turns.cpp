@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check/frames.h"
+
 namespace simmesh {
 
 namespace {
@@ -25,14 +27,14 @@ Turns::Turns(const WorldOptions& options, std::vector<Seat>& seats, Seats& seati
 }
 
 // Lets a woken rank run ahead on its thread.
-[[gnu::noinline]] void Turns::release(Seat& seat) {
+SIMMESH_OWN_FRAME void Turns::release(Seat& seat) {
   std::lock_guard lock(mutex_);
   seat.turn = Seat::Turn::released;
   seat.lane->released.push_back(seat.rank.id());
   seat.lane->changed.notify_one();
 }
 
-[[gnu::noinline]] void Turns::wait_for(Seat& seat) {
+SIMMESH_OWN_FRAME void Turns::wait_for(Seat& seat) {
   bool must_wait = false;
   {
     std::lock_guard lock(mutex_);
@@ -44,7 +46,7 @@ Turns::Turns(const WorldOptions& options, std::vector<Seat>& seats, Seats& seati
 
 // The frames of a rank that waits in a collective take about a kilobyte above the place where it
 // was suspended, and the switch has saved registers below it.
-[[gnu::noinline]] void Turns::fetch_ahead() const {
+SIMMESH_OWN_FRAME void Turns::fetch_ahead() const {
   constexpr std::ptrdiff_t below_bytes = 320, above_bytes = 896, line_bytes = 64;
   RankId coming = picks_.foreseen();
   if (coming == no_rank) return;

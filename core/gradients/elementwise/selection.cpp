@@ -5,8 +5,9 @@
 #include <optional>
 
 #include "core/engine/run/followed_release.h"
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -21,13 +22,14 @@ namespace {
 using Compare = Tensor (*)(const Tensor&, const Tensor&);
 constexpr double widest = std::numeric_limits<double>::infinity();
 
-// The winner gets the gradient; equals share it.
+// The winner gets the gradient; equal elements share it.
 GradientRule winner_gradient(Compare wins) {
   return [wins](const GradientCall& call) {
     Gradients result(2);
     const Tensor &a = call.input(0), &b = call.input(1);
     Tensor g = call.gradient();
-    // Step by step for each operand, as PyTorch does: distributed ones move as often as there.
+    // Computes each operand's gradient step by step, as PyTorch does: then distributed operands are
+    // redistributed as often as there.
     auto of_operand = [&](std::size_t i, const Tensor& loses) {
       Tensor shared = where(eq(a, b), g * 0.5, g);
       return summed_to_input(call, i, masked_fill(shared, loses, 0));
@@ -38,7 +40,7 @@ GradientRule winner_gradient(Compare wins) {
   };
 }
 
-// fmax gives the first operand's gradient to the first where it is chosen.
+// The gradient of fmax goes to the first operand where the first is chosen.
 GradientRule chosen_gradient(Compare first_wins) {
   return [first_wins](const GradientCall& call) {
     Gradients result(2);
@@ -60,8 +62,8 @@ Gradients where_gradient(const GradientCall& call) {
   return result;
 }
 
-// Bound is one of the two bounds of clamp: where the input is inside of it, at it, and outside of
-// it. A NaN is nowhere.
+// Bound is one of the two bounds of clamp: the masks of where the input is inside of it, at it, and
+// outside of it. A NaN is in none of them.
 struct Bound {
   bool is_tensor;
   Tensor inside, at, outside;
@@ -76,13 +78,14 @@ std::optional<Bound> bound_of(const GradientCall& call, std::size_t input, bool 
                  is_min ? below : above};
   };
   if (call.has_input(input)) return compared(call.input(input));
-  Number number = number_or(call.attributes(), is_min ? "min" : "max", widest);
+  Number number =
+      call.attributes().get_or(is_min ? attribute::min : attribute::max, Number(widest));
   if (std::isinf(number.as<double>())) return std::nullopt;
   return compared(number);
 }
 
-// ClampGradient is the gradient of clamp, cut into the parts of the input and of the bounds. Where
-// the bounds are in the wrong order, the upper one has all of it.
+// ClampGradient is the gradient of clamp, split into the parts of the input and of the bounds.
+// Where the bounds are in the wrong order, the upper one gets all of it.
 class ClampGradient {
  public:
   explicit ClampGradient(const GradientCall& call)
@@ -115,7 +118,7 @@ class ClampGradient {
   Tensor beyond(const Bound& bound) const {
     return shares_ ? logical_not(bound.inside) : bound.outside;
   }
-  // The elements of which input and bound get one half each.
+  // Returns the elements of which input and bound get one half each.
   Tensor halved(const Bound& bound) const {
     return bounds_ascend_ ? logical_and(bound.at, *bounds_ascend_) : bound.at;
   }
@@ -168,7 +171,7 @@ Gradients nan_to_num_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> selection_gradients() {
+void selection_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"maximum", {winner_gradient(gt), {.inputs = 0b11}}},
       {"minimum", {winner_gradient(lt), {.inputs = 0b11}}},
@@ -180,7 +183,7 @@ gsl::span<const OpGradient> selection_gradients() {
       {"copysign", {copysign_gradient, {.inputs = 0b11}}},
       {"nan_to_num", {nan_to_num_gradient, {.inputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,10 +1,10 @@
 #include "core/ops/matrices/linear_algebra.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/rearranging.h"
-#include "core/ops/matrices/matrix_batch.h"
+#include "core/ops/kernels/matrix_batch.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
@@ -13,12 +13,13 @@ namespace simmesh {
 
 namespace {
 
-// The lower triangle with half of the diagonal.
+// Returns the lower triangle with half of the diagonal.
 Tensor half_lower(const Tensor& a) {
   return tril(a, -1) + mul(a, eye(a.size(-1 + a.dim()), {}, a.dtype())) * 0.5;
 }
 
-// Of the symmetric a that l l^T is (Murray, Differentiation of the Cholesky decomposition).
+// Returns the gradient with respect to the symmetric matrix l l^T (Murray, Differentiation of the
+// Cholesky decomposition).
 Gradients cholesky_gradient(const GradientCall& call) {
   const Tensor& l = call.output();
   Tensor inverse_l = inverse(l);
@@ -50,7 +51,7 @@ Gradients slogdet_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> linear_algebra_gradients() {
+void linear_algebra_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"linalg_cholesky", {cholesky_gradient, {.outputs = 1}}},
       {"linalg_inv", {inverse_gradient, {.outputs = 1}}},
@@ -58,7 +59,7 @@ gsl::span<const OpGradient> linear_algebra_gradients() {
       {"linalg_slogdet", {slogdet_gradient, {.inputs = 1}}},
       {"linalg_solve", {solve_gradient, {.inputs = 0b01, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,12 +1,12 @@
 #include "core/ops/matrices/products.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/matrices/matrix.h"
-#include "core/ops/matrices/scales.h"
+#include "core/ops/kernels/matrix.h"
+#include "core/ops/kernels/scales.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -15,44 +15,35 @@ namespace {
 
 Tensor scaled_by(const Tensor& x, double factor) { return factor == 1 ? x : mul(x, factor); }
 
-// The gradients of the matrices differ between one product and a batch of them.
-Gradients addmm_gradient(const GradientCall& call) {
+// Transposes a matrix, or each matrix of a batch.
+Tensor matrices_transposed(const Tensor& matrices) {
+  return matrices.shape().size() == 2 ? t(matrices) : transpose(matrices, 1, 2);
+}
+
+// Fills in the gradients of two inputs, the first at index left, whose product has the gradient g.
+void add_factor_gradients(const GradientCall& call, std::size_t left, const Tensor& g,
+                          Gradients& gradients) {
+  std::size_t right = left + 1;
+  if (call.needs(left))
+    gradients[left] = product_for_input(call, left, g, matrices_transposed(call.input(right)));
+  if (call.needs(right))
+    gradients[right] = product_for_input(call, right, matrices_transposed(call.input(left)), g);
+}
+
+// The gradient of mm and bmm.
+Gradients product_gradient(const GradientCall& call) {
+  Gradients gradients(2);
+  add_factor_gradients(call, 0, call.gradient(), gradients);
+  return gradients;
+}
+
+// The gradient of addmm and baddbmm.
+Gradients added_product_gradient(const GradientCall& call) {
   Gradients gradients(3);
   Tensor g = call.gradient();
   Scales scales = scales_of(call.attributes());
   if (call.needs(0)) gradients[0] = summed_to_input(call, 0, scaled_by(g, scales.beta));
-  Tensor product = scaled_by(g, scales.alpha);
-  if (call.needs(1)) gradients[1] = product_for_input(call, 1, product, t(call.input(2)));
-  if (call.needs(2)) gradients[2] = product_for_input(call, 2, t(call.input(1)), product);
-  return gradients;
-}
-
-Gradients baddbmm_gradient(const GradientCall& call) {
-  Gradients gradients(3);
-  Tensor g = call.gradient();
-  Scales scales = scales_of(call.attributes());
-  if (call.needs(0)) gradients[0] = summed_to_input(call, 0, scaled_by(g, scales.beta));
-  Tensor product = scaled_by(g, scales.alpha);
-  if (call.needs(1))
-    gradients[1] = product_for_input(call, 1, product, transpose(call.input(2), 1, 2));
-  if (call.needs(2))
-    gradients[2] = product_for_input(call, 2, transpose(call.input(1), 1, 2), product);
-  return gradients;
-}
-
-Gradients mm_gradient(const GradientCall& call) {
-  Gradients gradients(2);
-  Tensor g = call.gradient();
-  if (call.needs(0)) gradients[0] = product_for_input(call, 0, g, t(call.input(1)));
-  if (call.needs(1)) gradients[1] = product_for_input(call, 1, t(call.input(0)), g);
-  return gradients;
-}
-
-Gradients bmm_gradient(const GradientCall& call) {
-  Gradients gradients(2);
-  Tensor g = call.gradient();
-  if (call.needs(0)) gradients[0] = product_for_input(call, 0, g, transpose(call.input(1), 1, 2));
-  if (call.needs(1)) gradients[1] = product_for_input(call, 1, transpose(call.input(0), 1, 2), g);
+  add_factor_gradients(call, 1, scaled_by(g, scales.alpha), gradients);
   return gradients;
 }
 
@@ -84,17 +75,17 @@ Gradients linear_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> product_gradients() {
+void products_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
-      {"mm", {mm_gradient, {.inputs = 0b11, .crosswise = true}}},
-      {"bmm", {bmm_gradient, {.inputs = 0b11, .crosswise = true}}},
+      {"mm", {product_gradient, {.inputs = 0b11, .crosswise = true}}},
+      {"bmm", {product_gradient, {.inputs = 0b11, .crosswise = true}}},
       {"mv", {mv_gradient, {.inputs = 0b11, .crosswise = true}}},
       {"dot", {dot_gradient, {.inputs = 0b11, .crosswise = true}}},
-      {"addmm", {addmm_gradient, {.inputs = 0b110, .crosswise = true}}},
-      {"baddbmm", {baddbmm_gradient, {.inputs = 0b110, .crosswise = true}}},
+      {"addmm", {added_product_gradient, {.inputs = 0b110, .crosswise = true}}},
+      {"baddbmm", {added_product_gradient, {.inputs = 0b110, .crosswise = true}}},
       {"linear", {linear_gradient, {.inputs = 0b11, .crosswise = true}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

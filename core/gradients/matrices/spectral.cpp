@@ -1,12 +1,12 @@
 #include "core/ops/matrices/spectral.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/functions/diagonals.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/rearranging.h"
-#include "core/ops/matrices/diagonals.h"
+#include "core/ops/kernels/matrix_batch.h"
 #include "core/ops/matrices/linear_algebra.h"
-#include "core/ops/matrices/matrix_batch.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
@@ -16,7 +16,7 @@ namespace simmesh {
 
 namespace {
 
-// Of a = q r with as many rows as columns or more.
+// Handles a = q r with at least as many rows as columns.
 Tensor tall_qr_gradient(const Qr& factors, const Tensor& g_q, const Tensor& g_r) {
   Tensor inner = matmul(factors.r, adjoint(g_r)) - matmul(adjoint(g_q), factors.q);
   Tensor symmetric = tril(inner) + adjoint(tril(inner, -1));
@@ -24,7 +24,7 @@ Tensor tall_qr_gradient(const Qr& factors, const Tensor& g_q, const Tensor& g_r)
   return adjoint(solve(factors.r, adjoint(outer)));
 }
 
-// The first columns of a wide matrix fix q, the others are q times the rest of r.
+// The first columns of a wide matrix determine q; the other columns are q times the rest of r.
 Gradients qr_gradient(const GradientCall& call) {
   Qr factors = {call.output(0), call.output(1)};
   Tensor g_q = call.gradient(0), g_r = call.gradient(1);
@@ -41,7 +41,7 @@ Gradients qr_gradient(const GradientCall& call) {
   return {cat({g_first, matmul(factors.q, rest(g_r))}, -1)};
 }
 
-// 1 / (values[j] - values[i]) at [i, j], and 0 on the diagonal.
+// Returns 1 / (values[j] - values[i]) at [i, j], and 0 on the diagonal.
 Tensor inverse_gaps(const Tensor& values) {
   Tensor unit = eye(values.size(values.dim() - 1), {}, values.dtype());
   Tensor gaps = unsqueeze(values, -2) - unsqueeze(values, -1);
@@ -68,7 +68,7 @@ Gradients svd_gradient(const GradientCall& call) {
   Tensor of_u = skewed(matmul(adjoint(u), g_u)) * gaps * across;
   Tensor of_v = skewed(matmul(v.transpose(-2, -1), g_v)) * gaps * down;
   Tensor g = matmul(matmul(u, inner + of_u + of_v), vh);
-  // What of the gradients lies outside the spaces of u and v.
+  // The part of the gradients outside the spaces of u and v.
   auto outside = [](const Tensor& basis, const Tensor& x) {
     return x - matmul(basis, matmul(adjoint(basis), x));
   };
@@ -80,13 +80,13 @@ Gradients svd_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> spectral_gradients() {
+void spectral_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"linalg_qr", {qr_gradient, {.outputs = 0b11}}},
       {"linalg_eigh", {eigh_gradient, {.outputs = 0b11}}},
       {"linalg_svd", {svd_gradient, {.outputs = 0b111}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

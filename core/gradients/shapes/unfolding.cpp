@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/indexing/places.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/kernels/places.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
@@ -17,7 +18,7 @@ namespace simmesh {
 
 namespace {
 
-// The places along the dim of the elements of all windows, one window after another.
+// Returns the places along the dim of the elements of all windows, one window after another.
 Places window_places(const Unfold& windows, std::int64_t count) {
   Places places;
   for (std::int64_t window = 0; window < count; ++window)
@@ -25,8 +26,9 @@ Places window_places(const Unfold& windows, std::int64_t count) {
   return places;
 }
 
-// The elements at one place of all windows lie step by step in the tensor. Exact sums
-// are rounded once; others are added one place after the other.
+// Adds up the gradients of overlapping windows. The elements at one place of all windows are `step`
+// apart in the tensor. Exact sums are rounded once; other arithmetics add one place after the
+// other.
 Tensor added_by_places(const Tensor& g, const Unfold& windows, const Shape& shape) {
   std::int64_t count = g.shape()[std::size_t(windows.dim)];
   std::vector<Tensor> terms = {new_zeros(g, shape)};
@@ -43,12 +45,12 @@ Tensor added_by_places(const Tensor& g, const Unfold& windows, const Shape& shap
   return total;
 }
 
-// Windows that overlap add up.
+// The gradients of overlapping windows add up.
 Gradients unfold_gradient(const GradientCall& call) {
   const Shape& shape = call.input_type(0).shape;
   Unfold windows = {.dim = indexed_dim(call.attributes(), shape),
-                    .size = call.attributes().get<std::int64_t>("size"),
-                    .step = call.attributes().get<std::int64_t>("step")};
+                    .size = call.attributes().get(attribute::window_size),
+                    .step = call.attributes().get(attribute::step)};
   Tensor g = call.gradient();
   if (shape.empty()) return {reshape(sum(g, 0), shape)};
   if (g.distribution()) {
@@ -65,11 +67,11 @@ Gradients unfold_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> unfolding_gradients() {
+void unfolding_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"unfold", {unfold_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -24,7 +24,7 @@ Tensor threshold(const Tensor& x, Number threshold, Number value);
 // silu returns x * sigmoid(x).
 Tensor silu(const Tensor& x);
 
-// Gelu says which form: x times the normal distribution function, or its approximation by tanh.
+// Gelu is its form: x times the normal distribution function, or the approximation by tanh.
 enum class Gelu : std::uint8_t { none, tanh };
 Tensor gelu(const Tensor& x, Gelu approximate = Gelu::none);
 
@@ -44,7 +44,11 @@ Tensor elu(const Tensor& x, double alpha = 1.0);
 Tensor hardsigmoid(const Tensor& x);
 Tensor hardswish(const Tensor& x);
 
-// activation_ops returns the ops of this family.
-gsl::span<const Op* const> activation_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Number> min_val{"min_val"};
+inline constexpr Attribute<Number> max_val{"max_val"};
+inline constexpr Attribute<Number> negative_slope{"negative_slope"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -6,7 +6,8 @@
 
 namespace simmesh {
 
-// Comparisons of broadcast elements in their common dtype; bool.
+// Comparisons of broadcast elements in their common dtype; bool. Shapes that don't broadcast raise
+// a RuntimeError.
 Tensor eq(const Tensor& a, const Tensor& b);
 Tensor eq(const Tensor& a, Number b);
 Tensor ne(const Tensor& a, const Tensor& b);
@@ -20,11 +21,8 @@ Tensor gt(const Tensor& a, Number b);
 Tensor ge(const Tensor& a, const Tensor& b);
 Tensor ge(const Tensor& a, Number b);
 
-// equal says whether two tensors have the same shape and equal elements; NaN equals nothing.
-// Of distributed tensors all ranks say the same. Raises a RuntimeError for different dtypes.
+// equal says whether two tensors have the same shape and equal elements; NaN equals nothing. For
+// distributed tensors all ranks get the same answer. Raises a RuntimeError for different dtypes.
 bool equal(const Tensor& a, const Tensor& b);
-
-// comparison_ops returns the ops of this family.
-gsl::span<const Op* const> comparison_ops();
 
 }  // namespace simmesh

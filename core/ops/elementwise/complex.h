@@ -5,7 +5,8 @@
 namespace simmesh {
 
 // Complex numbers as a floating tensor whose last dim has two elements, the real and the imaginary
-// part: what torch.view_as_real returns. There is no complex dtype.
+// part, as torch.view_as_real returns them. There is no complex dtype. A tensor that isn't
+// floating, or whose last dim has another size, raises a RuntimeError.
 
 // as_complex cuts the last dim into pairs: [..., 2 n] to [..., n, 2]; as_real joins them again.
 Tensor as_complex(const Tensor& x);
@@ -28,8 +29,5 @@ Tensor complex_abs(const Tensor& z);
 // apply_rotary turns the neighbouring pairs of the last dim of x by unit complex numbers
 // frequencies[..., n, 2] that broadcast to its pairs: rotary position embedding.
 Tensor apply_rotary(const Tensor& x, const Tensor& frequencies);
-
-// complex_ops returns the ops of this file.
-gsl::span<const Op* const> complex_ops();
 
 }  // namespace simmesh

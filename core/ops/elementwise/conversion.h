@@ -11,15 +11,12 @@ namespace simmesh {
 // tensor itself where it has that dtype.
 Tensor to(const Tensor& x, DType dtype);
 
-// item returns the one element of a tensor of any shape, of a distributed one on every rank of its
-// mesh. Raises a RuntimeError for a tensor of more elements or none.
+// item returns the one element of a tensor of any shape; for a distributed tensor every rank of its
+// mesh gets it. Raises a RuntimeError for a tensor of more elements or none.
 Number item(const Tensor& x);
 
-// converted_unrounded is converted(), and in a scope of KeepUnrounded takes along what is behind
-// the elements: these are then rounded from it, once.
+// converted_unrounded is converted(); in a scope of KeepUnrounded it also takes the unrounded sums
+// along, and rounds the elements from them, once.
 Tensor converted_unrounded(const Tensor& tensor, DType dtype);
-
-// conversion_ops returns the ops of this family.
-gsl::span<const Op* const> conversion_ops();
 
 }  // namespace simmesh

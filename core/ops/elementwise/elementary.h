@@ -25,7 +25,7 @@ Tensor xlogy(const Tensor& x, const Tensor& y);
 Tensor sqrt(const Tensor& x);
 Tensor rsqrt(const Tensor& x);
 
-// The error function, and erfc(x) = 1 - erf(x) without the loss.
+// The error function, and erfc(x) = 1 - erf(x) without its cancellation.
 Tensor erf(const Tensor& x);
 Tensor erfc(const Tensor& x);
 // sigmoid returns 1 / (1 + exp(-x)).
@@ -39,8 +39,5 @@ Tensor trunc(const Tensor& x);
 
 // floor_ rounds in place.
 Tensor& floor_(Tensor& self);
-
-// elementary_ops returns the ops of this family.
-gsl::span<const Op* const> elementary_ops();
 
 }  // namespace simmesh

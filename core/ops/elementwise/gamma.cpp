@@ -7,7 +7,8 @@
 
 #include "core/arithmetic/functions.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/function_op.h"
+#include "core/ops/kernels/function_op.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -21,7 +22,7 @@ double log_of(double x) { return apply_function(Function::log, x); }
 
 bool is_pole(double x) { return x <= 0 && x == std::floor(x); }
 
-// The sine and cosine of pi x: the argument is reduced first, exactly.
+// Returns the sine or cosine of pi x; the argument is reduced first, exactly.
 double sin_of_pi(double x) {
   double rest = x - 2 * std::rint(x / 2);
   return apply_function(Function::sin, pi * rest);
@@ -31,7 +32,7 @@ double cos_of_pi(double x) {
   return apply_function(Function::cos, pi * rest);
 }
 
-// The sum of coefficients times powers of 1 / z^2, from the least term on.
+// Returns the sum of coefficients times powers of 1 / z^2, from the smallest term on.
 template <std::size_t N>
 double series(const std::array<double, N>& coefficients, double z) {
   double square = 1 / (z * z), sum = 0;
@@ -39,7 +40,7 @@ double series(const std::array<double, N>& coefficients, double z) {
   return sum;
 }
 
-// From here on the asymptotic series of Stirling are good to the last bits.
+// From here on Stirling's asymptotic series are correct to the last bits.
 constexpr double series_from = 16;
 
 constexpr std::array lgamma_terms = {1.0 / 12,   -1.0 / 360,        1.0 / 1260, -1.0 / 1680,
@@ -94,9 +95,6 @@ Tensor lgamma(const Tensor& x) { return call_one(lgamma_op, {x}); }
 Tensor digamma(const Tensor& x) { return call_one(digamma_op, {x}); }
 Tensor trigamma(const Tensor& x) { return call_one(trigamma_op, {x}); }
 
-gsl::span<const Op* const> gamma_ops() {
-  static const Op* const ops[] = {&lgamma_op, &digamma_op, &trigamma_op};
-  return ops;
-}
+void gamma_ops(OpList& ops) { ops.add({&lgamma_op, &digamma_op, &trigamma_op}); }
 
 }  // namespace simmesh

@@ -5,7 +5,7 @@
 namespace simmesh {
 
 // In-place forms write the result of an op, converted to self's dtype, into self, and return it:
-// those here overwrite self, the others stand beside their ops (add_ in pointwise.h, clamp_ in
+// those here overwrite self, the others are declared with their ops (add_ in pointwise.h, clamp_ in
 // selection.h). They raise a RuntimeError where the result has another shape or a dtype of a higher
 // kind than self's, and for a leaf that requires a gradient while gradients are enabled.
 
@@ -18,8 +18,5 @@ Tensor& zero_(Tensor& self);
 // the gradient on to source. (copy_ of tensor.h copies elements of one shape and dtype,
 // unrecorded.)
 Tensor& copy_from_(Tensor& self, const Tensor& source);
-
-// inplace_ops returns the ops that exist in place only: copy and fill.
-gsl::span<const Op* const> inplace_ops();
 
 }  // namespace simmesh

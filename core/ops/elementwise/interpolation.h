@@ -5,10 +5,12 @@
 
 namespace simmesh {
 
-// Elementwise sums with a product, as optimisers use them. Operands are broadcast and promoted.
+// Elementwise sums with a product, as optimisers use them. Operands are broadcast and promoted;
+// shapes that don't broadcast raise a RuntimeError.
 
-// lerp returns start + weight * (end - start); addcmul x + value * a * b; addcdiv x + value * a / b
-// (floating only). lerp computes from the end for weights of 1/2 and more.
+// lerp returns start + weight * (end - start); addcmul x + value * a * b; addcdiv x + value * a /
+// b. lerp computes from the end for weights of 1/2 and more. Of integers lerp raises a
+// NotImplementedError, and addcdiv a RuntimeError.
 Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight);
 Tensor lerp(const Tensor& start, const Tensor& end, Number weight);
 Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, Number value = 1);
@@ -17,7 +19,9 @@ Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value =
 // addcmul_ adds in place.
 Tensor& addcmul_(Tensor& self, const Tensor& a, const Tensor& b, Number value = 1);
 
-// interpolation_ops returns the ops of this family.
-gsl::span<const Op* const> interpolation_ops();
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Number> weight{"weight"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -20,12 +20,9 @@ Tensor bitwise_xor(const Tensor& a, const Tensor& b);
 Tensor bitwise_xor(const Tensor& a, Number b);
 Tensor bitwise_not(const Tensor& x);
 
-// Which elements are NaN, infinite, or neither; bool.
+// Return which elements are NaN, infinite, or neither; bool.
 Tensor isnan(const Tensor& x);
 Tensor isinf(const Tensor& x);
 Tensor isfinite(const Tensor& x);
-
-// logic_ops returns the ops of this family.
-gsl::span<const Op* const> logic_ops();
 
 }  // namespace simmesh

@@ -14,7 +14,7 @@
 namespace simmesh {
 
 // Elementwise arithmetic. Operands are broadcast and converted to their common dtype (see
-// result_type); integers wrap.
+// result_type); integers wrap. Shapes that don't broadcast raise a RuntimeError.
 
 // add returns a + alpha * b. Raises a RuntimeError for a floating alpha of integers. sub likewise,
 // and for bools; rsub returns b - alpha * a.
@@ -29,28 +29,28 @@ Tensor rsub(const Tensor& a, Number b, Number alpha = 1);
 Tensor mul(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, Number b);
 
-// RoundingMode is what div does with a quotient. floor and trunc keep integers integers, and raise
-// a RuntimeError for an integer division by zero.
+// RoundingMode is the rounding of a quotient by div. floor and trunc keep integers integers, and
+// raise a RuntimeError for an integer division by zero.
 enum class RoundingMode : std::uint8_t { none, trunc, floor };
 
 // div returns a / b, float32 for integers.
 Tensor div(const Tensor& a, const Tensor& b, RoundingMode rounding = RoundingMode::none);
 Tensor div(const Tensor& a, Number b, RoundingMode rounding = RoundingMode::none);
 
-// remainder has the sign of the divisor, as Python's %; fmod that of the dividend, as C's. Integer
-// ones raise a RuntimeError for zero.
+// remainder has the sign of the divisor, as Python's %; fmod has that of the dividend, as C's.
+// Integer division by zero raises a RuntimeError.
 Tensor remainder(const Tensor& a, const Tensor& b);
 Tensor remainder(const Tensor& a, Number b);
 Tensor fmod(const Tensor& a, const Tensor& b);
 Tensor fmod(const Tensor& a, Number b);
 
-// pow returns base to the power of exponent. Raises a RuntimeError for integers to a negative
-// number.
+// pow returns base to the power of exponent. Raises a RuntimeError for integers with a negative
+// exponent.
 Tensor pow(const Tensor& base, const Tensor& exponent);
 Tensor pow(const Tensor& base, Number exponent);
 Tensor pow(Number base, const Tensor& exponent);
 
-// neg raises a RuntimeError for bool. sign is -1, 0 or 1 (NaN of NaN), as is sgn of real numbers.
+// neg raises a RuntimeError for bool. sign is -1, 0 or 1 (NaN for NaN), as is sgn for real numbers.
 Tensor neg(const Tensor& x);
 Tensor abs(const Tensor& x);
 Tensor sign(const Tensor& x);
@@ -89,7 +89,10 @@ inline Tensor operator/(const Tensor& a, Number b) { return div(a, b); }
 inline Tensor operator/(Number a, const Tensor& b) { return mul(reciprocal(b), a); }
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
-// pointwise_ops returns the ops of this family; those of the headers it includes have their own.
-gsl::span<const Op* const> pointwise_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Number> exponent{"exponent"};
+inline constexpr Attribute<std::string> rounding_mode{"rounding_mode"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -7,7 +7,8 @@
 
 namespace simmesh {
 
-// Elementwise choices between operands, which are broadcast and promoted.
+// Elementwise choices between operands, which are broadcast and promoted; shapes that don't
+// broadcast raise a RuntimeError.
 
 // maximum and minimum pass NaN on; equal operands share the gradient. fmax and fmin prefer the
 // operand that is no NaN.
@@ -56,7 +57,11 @@ Tensor nan_to_num(const Tensor& x, const NanToNum& options = {});
 Tensor& clamp_(Tensor& self, std::optional<Number> min, std::optional<Number> max = {});
 Tensor& masked_fill_(Tensor& self, const Tensor& mask, Number value);
 
-// selection_ops returns the ops of this family.
-gsl::span<const Op* const> selection_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Number> nan{"nan"};
+inline constexpr Attribute<Number> posinf{"posinf"};
+inline constexpr Attribute<Number> neginf{"neginf"};
+}  // namespace attribute
 
 }  // namespace simmesh

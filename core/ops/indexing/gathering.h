@@ -8,11 +8,12 @@
 
 namespace simmesh {
 
-// Reads along one dim by an index tensor of dtype int64 (or int32). An index out of range raises an
-// IndexError, as does one below zero.
+// Ops that read along one dim by an index tensor of dtype int64 (or int32). An index of another
+// dtype, out of range or below zero raises an IndexError.
 
-// embedding returns the rows of weight[n, ...] at the indices: [indices..., ...]. The row
-// padding_idx gets no gradient.
+// embedding returns the rows of weight[n, width] at the indices: [indices..., width]. The row
+// padding_idx gets no gradient. Raises a RuntimeError for a weight that is no matrix, and an
+// AssertionError for a padding_idx that is no row.
 Tensor embedding(const Tensor& weight, const Tensor& indices,
                  std::optional<std::int64_t> padding_idx = {});
 
@@ -26,7 +27,8 @@ struct EmbeddingRows {
 Tensor embedding_dense_backward(const Tensor& gradient, const Tensor& indices,
                                 const EmbeddingRows& rows);
 
-// gather returns x[i][index[i][j]] along dim: the shape of index.
+// gather returns x[i][index[i][j]] along dim: the shape of index, which has as many dims as x.
+// Raises a RuntimeError where index is larger than x in another dim.
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index);
 
 // take_along_dim is gather with x and index broadcast against each other outside of dim.
@@ -35,11 +37,16 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::int64_t dim);
 // index_select returns the elements of dim at the indices, a vector.
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index);
 
-// one_hot returns int64 [x..., classes] that is one at the element's place. Without classes, one
-// more than the largest element.
+// one_hot returns int64 [x..., classes] that is one at the element's place. Without classes there
+// is one more than the largest element; a tensor without elements, or a distributed one, then
+// raises a RuntimeError.
 Tensor one_hot(const Tensor& x, std::int64_t classes = -1);
 
-// gathering_ops returns the ops of this file.
-gsl::span<const Op* const> gathering_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::int64_t> padding_idx{"padding_idx"};
+inline constexpr Attribute<std::int64_t> num_weights{"num_weights"};
+inline constexpr Attribute<std::int64_t> num_classes{"num_classes"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -2,7 +2,8 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/indexing/block_sums.h"
+#include "core/ops/kernels/block_sums.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -14,12 +15,12 @@ namespace {
 using Inputs = gsl::span<const Tensor>;
 using Types = gsl::span<const TensorType>;
 
-// IndexPlan says how indices read a tensor: its dims in the order indexed, then others; and the
-// shape of the result while the indices' dims are in front, and where they go.
+// IndexPlan is the plan by which indices read a tensor: its dims in the order indexed, then others;
+// the shape of the result while the indices' dims are in front, and where they go.
 struct IndexPlan {
   Dims order;             // of x's dims, indexed ones first
   std::size_t indexed;    // how many of them are
-  Shape index_shape;      // that the indices have in common
+  Shape index_shape;      // the common shape of the indices
   Shape rest;             // sizes of the other dims
   std::int64_t position;  // of the indices' dims among the others
 
@@ -83,7 +84,7 @@ Places index_places(const IndexPlan& plan, const Shape& shape, Inputs indices) {
   return places;
 }
 
-// The tensor with the indexed dims in front, so that what an index means is one block.
+// Returns the tensor with the indexed dims in front, so that each index selects one block.
 Tensor indexed_first(const Tensor& x, const IndexPlan& plan) { return x.permute(plan.order); }
 
 const Op index_op = {
@@ -129,7 +130,7 @@ const Op index_put_op = {
               expand(inputs[1], plan.result_shape()).permute(plan.result_order()).contiguous();
           std::int64_t block = numel(plan.rest);
           Tensor changed = indexed_first(x, plan).clone();
-          if (attributes.get_or("accumulate", false)) {
+          if (attributes.get_or(attribute::accumulate, false)) {
             Tensor before = changed;
             changed = empty(before.shape(), before.dtype());
             add_blocks({.x = before, .places = places, .block = block, .source = values}, changed);
@@ -141,7 +142,7 @@ const Op index_put_op = {
         },
 };
 
-// Masks as the indices of the places where they are true.
+// Replaces masks by the indices of the places where they are true.
 std::vector<Tensor> without_masks(gsl::span<const Tensor> indices, const Tensor& x) {
   std::vector<Tensor> result;
   for (const Tensor& index : indices) {
@@ -175,7 +176,7 @@ Tensor index_put(const Tensor& x, gsl::span<const Tensor> indices, const Tensor&
                  bool accumulate) {
   std::vector<Tensor> inputs = without_masks(indices, x);
   inputs.insert(inputs.begin(), {x, values});
-  return call_one(index_put_op, inputs, {{"accumulate", accumulate}});
+  return call_one(index_put_op, inputs, {attribute::accumulate = accumulate});
 }
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
@@ -216,9 +217,6 @@ Tensor nonzero(const Tensor& x) {
   return result;
 }
 
-gsl::span<const Op* const> indexing_ops() {
-  static const Op* const ops[] = {&index_op, &index_put_op};
-  return ops;
-}
+void indexing_ops(OpList& ops) { ops.add({&index_op, &index_put_op}); }
 
 }  // namespace simmesh

@@ -8,20 +8,22 @@
 
 namespace simmesh {
 
-// Reads and writes by several index tensors at once, of dtype int64 (or int32) or bool. An index
-// below zero counts from the end; one out of range raises an IndexError.
+// Ops that read and write by several index tensors at once, of dtype int64 (or int32) or bool. An
+// index below zero counts from the end; one out of range raises an IndexError.
 
 // index is x[i0, i1, ...]: entry k indexes dim k, an undefined one takes the dim whole; the indices
 // are broadcast against each other. A bool entry stands for the places where it is true. The
-// indexed dims become those of the indices, in place of the first where all stand together, else in
-// front.
+// indices' dims replace the indexed ones: at the place of the first one where these are neighbours,
+// else in front. Raises an IndexError for more entries than dims, for entries that don't broadcast,
+// and for a bool entry of another shape than the dims that it stands for.
 Tensor index(const Tensor& x, gsl::span<const Tensor> indices);
 inline Tensor index(const Tensor& x, std::initializer_list<Tensor> indices) {
   return index(x, gsl::span<const Tensor>(indices.begin(), indices.size()));
 }
 
 // index_put returns x with values, broadcast to the shape of index(x, indices), written there, or
-// added; without accumulate the last of several wins.
+// added; without accumulate the last of several wins. Raises as index does, and a RuntimeError for
+// values of another dtype than x.
 Tensor index_put(const Tensor& x, gsl::span<const Tensor> indices, const Tensor& values,
                  bool accumulate = false);
 inline Tensor index_put(const Tensor& x, std::initializer_list<Tensor> indices,
@@ -30,14 +32,17 @@ inline Tensor index_put(const Tensor& x, std::initializer_list<Tensor> indices,
 }
 
 // masked_select returns the elements where a bool mask, broadcast with x, is true: a vector. Its
-// shape depends on the data, so a distributed tensor raises a RuntimeError.
+// shape depends on the data, so a distributed tensor raises a RuntimeError, as a mask of another
+// dtype does.
 Tensor masked_select(const Tensor& x, const Tensor& mask);
 
 // nonzero returns the indices of the elements other than zero, in order: int64 [count, x.dim()].
 // Its shape depends on the data, so a distributed tensor raises a RuntimeError.
 Tensor nonzero(const Tensor& x);
 
-// indexing_ops returns the ops of this file.
-gsl::span<const Op* const> indexing_ops();
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<bool> accumulate{"accumulate"};
+}  // namespace attribute
 
 }  // namespace simmesh

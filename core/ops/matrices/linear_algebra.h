@@ -11,9 +11,9 @@ namespace simmesh {
 // positive definite. Reads the lower triangle; the gradient is that of a symmetric a.
 Tensor cholesky(const Tensor& a);
 
-// solve returns x with a x = b, for a[..., n, n] and b[..., n, k]; inverse the inverse of a; det
-// its determinant: by elimination with the largest pivot of each column. Raises a RuntimeError for
-// a singular a, but det returns zero, and only its gradient raises.
+// solve returns x with a x = b, for a[..., n, n] and b[..., n, k]; inverse returns the inverse of
+// a; det its determinant: by elimination with the largest pivot of each column. Raises a
+// RuntimeError for a singular a; det returns zero for it, and only its gradient raises.
 Tensor solve(const Tensor& a, const Tensor& b);
 Tensor inverse(const Tensor& a);
 Tensor det(const Tensor& a);
@@ -27,8 +27,5 @@ struct SignAndLogarithm {
 // determinant, NaN where that is below zero.
 SignAndLogarithm slogdet(const Tensor& a);
 Tensor logdet(const Tensor& a);
-
-// linear_algebra_ops returns the ops of this file.
-gsl::span<const Op* const> linear_algebra_ops();
 
 }  // namespace simmesh

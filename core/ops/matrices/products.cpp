@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/matrices/matrix.h"
+#include "core/ops/kernels/matrix.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 
@@ -128,8 +130,8 @@ void add_and_multiply(Inputs inputs, const Attributes& attributes, gsl::span<Ten
   multiply_and_add(inputs[1], inputs[2], {inputs[0], scales_of(attributes)}, outputs[0]);
 }
 
-// A BLAS in plain loops adds term after term to what the result holds; but where the right factor
-// is transposed, as the weight of a linear layer, it adds up the product of two rows on its own.
+// A BLAS in plain loops adds term after term to the result. But where the right factor is
+// transposed, as the weight of a linear layer, it adds up the product of two rows separately.
 bool starts_from_addend(const Tensor& b) { return b.strides()[1] == 1; }
 
 void add_and_multiply_matrices(Inputs inputs, const Attributes& attributes,
@@ -194,7 +196,7 @@ const Op linear_op = {
     .kernel = linear_kernel,
 };
 
-// A batch of matrices with the leading dims made one.
+// Returns a batch of matrices with the leading dims flattened into one.
 Tensor batched(const Tensor& x, const Shape& leading) {
   Shape shape = leading;
   shape.push_back(x.size(x.dim() - 2));
@@ -206,7 +208,7 @@ Shape leading_dims(const Tensor& x) {
   return Shape(x.shape().begin(), x.shape().end() - std::min<std::int64_t>(x.dim(), 2));
 }
 
-// matmul of operands of which one has more than two dims.
+// Computes matmul of operands of which one has more than two dims.
 Tensor matmul_batches(const Tensor& a, const Tensor& b) {
   TensorType types[] = {{leading_dims(a), a.dtype()}, {leading_dims(b), b.dtype()}};
   Shape leading = broadcast_shapes(types);
@@ -215,17 +217,17 @@ Tensor matmul_batches(const Tensor& a, const Tensor& b) {
   Shape shape = leading;
   if (a.dim() > 1) shape.push_back(left.size(left.dim() - 2));
   if (b.dim() > 1) shape.push_back(right.size(right.dim() - 1));
-  // One matrix on the right takes all rows of the left at once, without copies of it.
+  // One matrix on the right multiplies all rows of the left at once, without copies of it.
   if (b.dim() == 1) return reshape(mv(rows_of(left), b), shape);
   if (b.dim() == 2) return reshape(mm(rows_of(left), b), shape);
-  // In this order, whatever the compiler: calls are on the tape, and may move pieces.
+  // The order is fixed, whatever the compiler: calls are recorded on the tape, and may move pieces.
   Tensor lefts = batched(left, leading), rights = batched(right, leading);
   return reshape(bmm(lefts, rights), shape);
 }
 
-// Products of distributed tensors lie as their parts do, so these are PyTorch's: a batch of one
-// matrix beside a larger batch is that matrix, and a matrix on the left that wants a gradient is
-// multiplied from the right.
+// The placements of a distributed product follow from its parts, so these are PyTorch's: a batch of
+// one matrix beside a larger batch is that matrix, and a matrix on the left that requires a
+// gradient is multiplied from the right.
 Tensor matmul_in_parts(const Tensor& a, const Tensor& b) {
   bool is_one = a.dim() == 3 && b.dim() == 3 && a.size(0) != b.size(0);
   if (is_one && a.size(0) == 1) return matmul(squeeze(a, 0), b);
@@ -236,7 +238,7 @@ Tensor matmul_in_parts(const Tensor& a, const Tensor& b) {
   return contiguous(transpose(matmul(turned, t(a)), -2, -1));
 }
 
-// Of distributed tensors a linear layer is a product, whose factors choose where they lie.
+// For distributed tensors a linear layer is a product, whose factors choose the placements.
 Tensor linear_in_parts(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   TensorType types[] = {type_of(x), type_of(weight), type_of(bias)};
   Shape shape = linear_type(types, {})[0].shape;
@@ -270,11 +272,13 @@ Tensor outer(const Tensor& a, const Tensor& b) {
 }
 
 Tensor addmm(const Tensor& addend, const Tensor& a, const Tensor& b, const Scales& scales) {
-  return call_one(addmm_op, {addend, a, b}, {{"beta", scales.beta}, {"alpha", scales.alpha}});
+  return call_one(addmm_op, {addend, a, b},
+                  {attribute::beta = scales.beta, attribute::alpha = scales.alpha});
 }
 
 Tensor baddbmm(const Tensor& addend, const Tensor& a, const Tensor& b, const Scales& scales) {
-  return call_one(baddbmm_op, {addend, a, b}, {{"beta", scales.beta}, {"alpha", scales.alpha}});
+  return call_one(baddbmm_op, {addend, a, b},
+                  {attribute::beta = scales.beta, attribute::alpha = scales.alpha});
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -296,10 +300,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return call_one(linear_op, {x, weight});
 }
 
-gsl::span<const Op* const> product_ops() {
-  static const Op* const ops[] = {&addmm_op,  &baddbmm_op, &bmm_op, &dot_op,
-                                  &linear_op, &mm_op,      &mv_op};
-  return ops;
+void products_ops(OpList& ops) {
+  ops.add({&addmm_op, &baddbmm_op, &bmm_op, &dot_op, &linear_op, &mm_op, &mv_op});
 }
 
 }  // namespace simmesh

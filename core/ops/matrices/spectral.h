@@ -6,7 +6,7 @@ namespace simmesh {
 
 // Decompositions of matrices [..., n, m] of float32 or float64, computed in double by plain loops
 // of a fixed order. Wrong shapes and dtypes raise a RuntimeError. Their factors are determined up
-// to signs: gradients are those of functions that don't depend on them.
+// to signs; gradients are correct for functions that don't depend on the signs.
 
 // Qr is q[..., n, k] with orthonormal columns and the upper triangular r[..., k, m], k the lesser
 // of n and m.
@@ -39,8 +39,5 @@ struct Svd {
 // values differ and none is zero. svdvals returns the values alone.
 Svd svd(const Tensor& a);
 Tensor svdvals(const Tensor& a);
-
-// spectral_ops returns the ops of this file.
-gsl::span<const Op* const> spectral_ops();
 
 }  // namespace simmesh

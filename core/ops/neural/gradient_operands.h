@@ -6,9 +6,9 @@
 
 namespace simmesh {
 
-// gradient_operands returns the tensors from which a gradient is computed, each as it is. On
-// distributed tensors they come back in one layout, so that all that is computed from them stays in
-// it. The argument "of" names the op whose gradient it is, and thereby the layouts:
+// gradient_operands returns the tensors from which a gradient is computed, each unchanged.
+// Distributed tensors come back in one layout, so that the results stay in it. The argument "of"
+// names the op whose gradient it is, which determines the layouts:
 //
 //   "nll_loss"      the gradient of the loss, scores, targets, the weight of all targets, and the
 //                   weights of the classes where there are such; "reduction" is that of the loss
@@ -19,7 +19,10 @@ namespace simmesh {
 std::vector<Tensor> gradient_operands(gsl::span<const Tensor> tensors,
                                       const Attributes& attributes);
 
-// gradient_operand_ops returns the op of this file.
-gsl::span<const Op* const> gradient_operand_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::string> of{"of"};
+inline constexpr Attribute<std::int64_t> parameters{"parameters"};
+}  // namespace attribute
 
 }  // namespace simmesh

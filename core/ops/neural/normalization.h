@@ -10,7 +10,8 @@ namespace simmesh {
 
 // Normalizations: (x - mean) * rstd * weight + bias, with weight and bias undefined where absent.
 // Mean, then mean of squared deviations, then rstd = 1 / sqrt(variance + eps) are computed in
-// double, the sums as the current arithmetic adds, and are rounded once each.
+// double, the sums as the current arithmetic adds, and are rounded once each. Raise a RuntimeError
+// for shapes and dtypes that don't fit, and a NotImplementedError for integers.
 
 // layer_norm normalizes over the last dims, those of the shape, which weight and bias have.
 Tensor layer_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weight = {},
@@ -25,8 +26,5 @@ Tensor rms_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weight 
 // bias are [C]. Raises a RuntimeError where the groups don't divide C.
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
-
-// normalization_ops returns the ops of this family.
-gsl::span<const Op* const> normalization_ops();
 
 }  // namespace simmesh

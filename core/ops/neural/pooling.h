@@ -1,18 +1,20 @@
 #pragma once
 
-#include "core/ops/neural/windows.h"
+#include "core/ops/kernels/windows.h"
 #include "core/ops/op.h"
 
 namespace simmesh {
 
-// Pooling2d are the arguments of pooling over images [..., rows, columns]; a stride of zero is the
-// kernel's size.
+// Pooling over images [..., rows, columns], or over the last dim. All raise a RuntimeError for
+// fewer dims, for padding of more than half a kernel, and for kernels larger than the padded image.
+
+// Pooling2d are the arguments of pooling over images; a stride of zero is the kernel's size.
 struct Pooling2d {
   RowsColumns kernel = {1, 1};
   RowsColumns stride = {0, 0};
   RowsColumns padding = {0, 0};
   bool count_include_pad = true;  // of averages: padding counts as elements
-  bool ceil_mode = false;         // see Windows; what lies beyond the padding counts nothing
+  bool ceil_mode = false;         // see Windows; places beyond the padding don't count
 };
 // Pooling1d are the arguments of pooling over the last dim.
 struct Pooling1d {
@@ -48,7 +50,12 @@ Tensor adaptive_avg_pool2d(const Tensor& x, const RowsColumns& size);
 Tensor avg_pool2d_backward(const Tensor& gradient, DimSpan input_sizes, Attributes attributes);
 Tensor avg_pool2d_again(const Tensor& x, const Attributes& attributes);
 
-// pooling_ops returns the ops of this file.
-gsl::span<const Op* const> pooling_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Dims> kernel_size{"kernel_size"};
+inline constexpr Attribute<bool> ceil_mode{"ceil_mode"};
+inline constexpr Attribute<bool> count_include_pad{"count_include_pad"};
+inline constexpr Attribute<Dims> output_size{"output_size"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -6,11 +6,13 @@
 #include "core/arithmetic/compute.h"
 #include "core/arithmetic/functions.h"
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/op_list.h"
 #include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/sums.h"
 #include "core/tensor/convert.h"
@@ -19,7 +21,7 @@ namespace simmesh {
 
 namespace {
 
-std::int64_t dim_of(const Attributes& attributes) { return attributes.get<std::int64_t>("dim"); }
+std::int64_t dim_of(const Attributes& attributes) { return attributes.get(attribute::dim); }
 
 ShapeRule shape_rule(const std::string& name) {
   return [name](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
@@ -37,11 +39,11 @@ Tensor widened(const Tensor& x) {
   return converted(x, bytes_per_element(x.dtype()) == 2 ? DType::float32 : x.dtype());
 }
 
-// x less its maximum. Where all are -inf nothing is left but NaN, as in PyTorch.
+// Returns x less its maximum. Where all are -inf the result is NaN, as in PyTorch.
 Tensor shifted(const Tensor& x, std::int64_t dim) { return x - amax(x, dim, true); }
 
-// The maximum of a row, NaN where it has one: several at once, since each compare waits for the one
-// before it.
+// Returns the maximum of a row, NaN where it has one. Several maxima run at once, since each
+// compare waits for the one before it.
 template <class T>
 T row_maximum(const T* row, std::int64_t count) {
   constexpr std::int64_t strip = 8;
@@ -86,7 +88,7 @@ class Rows {
   }
 
  private:
-  // As many chains as sums run at once, and what the second cache holds.
+  // The number of chains that sums run at once, and the elements that fit into the second cache.
   static constexpr std::int64_t rows_min = 8, elements_at_once = 8192;
 
   void apply(Function function, const T* x, T* result, std::int64_t count) {
@@ -117,7 +119,7 @@ class Rows {
   std::vector<T> less_, powers_, sums_;
 };
 
-// Whether Rows computed the result.
+// True if Rows computed the result.
 bool computed_by_rows(const Tensor& x, std::int64_t dim, bool is_log, Tensor& out) {
   if (wrapped_dim(dim, x.shape().size()) + 1 < std::int64_t(x.shape().size())) return false;
   Tensor in = widened(x).contiguous();
@@ -162,17 +164,15 @@ const Op log_softmax_op = {
         },
 };
 
-const Op* const softmax_list[] = {&softmax_op, &log_softmax_op};
-
 }  // namespace
 
 Tensor softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
-  return call_one(softmax_op, {dtype ? to(x, *dtype) : x}, {{"dim", dim}});
+  return call_one(softmax_op, {dtype ? to(x, *dtype) : x}, {attribute::dim = dim});
 }
 Tensor log_softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
-  return call_one(log_softmax_op, {dtype ? to(x, *dtype) : x}, {{"dim", dim}});
+  return call_one(log_softmax_op, {dtype ? to(x, *dtype) : x}, {attribute::dim = dim});
 }
 
-gsl::span<const Op* const> softmax_ops() { return softmax_list; }
+void softmax_ops(OpList& ops) { ops.add({&softmax_op, &log_softmax_op}); }
 
 }  // namespace simmesh

@@ -8,9 +8,9 @@
 
 namespace simmesh {
 
-// Generator says which random numbers an op draws: an element's number depends on the generator
-// and on its row-major index in the logical tensor only. Two draws from one generator are equal;
-// next gives each draw its own.
+// Generator selects the random numbers that an op draws: an element's number depends on the
+// generator and on its row-major index in the logical tensor only. Two draws from one generator are
+// equal; next gives each draw its own.
 //
 //   Generator generator{.seed = 7};
 //   Tensor a = randn({4, 2}, generator.next()), b = randn({4, 2}, generator.next());
@@ -23,11 +23,11 @@ struct Generator {
   PhiloxKey key() const { return {seed, stream}; }
 };
 
-// Of distributed tensors every rank draws for its piece what one device draws there, so all ranks
-// must hold equal generators.
+// For a distributed tensor every rank draws the numbers that one device draws for its piece, so all
+// ranks must hold equal generators.
 //
-// RandomOptions say what a draw makes. A shard with a global shape draws the part of the logical
-// tensor at its offset.
+// RandomOptions are the options of a draw. A shard with a global shape draws the part of the
+// logical tensor at its offset.
 struct RandomOptions {
   DType dtype = DType::float32;
   ShardOfTensor shard = {};
@@ -56,7 +56,7 @@ Tensor randn_like(const Tensor& x, const Generator& generator, std::optional<DTy
 Tensor bernoulli(const Tensor& probabilities, const Generator& generator,
                  const ShardOfTensor& shard = {});
 
-// Dropout says what dropout does.
+// Dropout are the options of dropout.
 struct Dropout {
   double p = 0.5;
   bool training = true;
@@ -66,11 +66,18 @@ struct Dropout {
 // outside training. Raises a ValueError for p outside [0, 1].
 Tensor dropout(const Tensor& x, const Generator& generator, const Dropout& options = {});
 
-// keeping_scale returns what dropout multiplies kept elements by, 1 / (1 - p), so that the mean
-// stays; 0 where none is kept.
+// keeping_scale returns the factor of kept elements in dropout, 1 / (1 - p), which preserves the
+// mean; 0 where none is kept.
 double keeping_scale(double p);
 
-// random_ops returns the ops of this family.
-gsl::span<const Op* const> random_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::int64_t> seed{"seed"};
+inline constexpr Attribute<std::int64_t> stream{"stream"};
+inline constexpr Attribute<Dims> shape{"shape"};
+inline constexpr Attribute<Dims> global_shape{"global_shape"};
+inline constexpr Attribute<Dims> global_offset{"offset"};
+inline constexpr Attribute<double> p{"p"};
+}  // namespace attribute
 
 }  // namespace simmesh

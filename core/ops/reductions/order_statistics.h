@@ -6,10 +6,11 @@
 
 namespace simmesh {
 
-// Elements by their rank. Of an even count the median is the lower of the two in the middle.
+// Ops that find elements by their rank. For an even count the median is the lower of the two in the
+// middle.
 
-// median returns NaN where there is one, nanmedian passes over NaN; NaN of nothing else. Equal
-// elements share the gradient of the median of all elements.
+// median returns NaN where there is one; nanmedian ignores NaN, and returns NaN where there is
+// nothing else. Equal elements share the gradient of the median of all elements.
 Tensor median(const Tensor& x);
 Tensor nanmedian(const Tensor& x);
 // Along a dim they return the index of the element too, which alone gets the gradient. Raises an
@@ -17,18 +18,15 @@ Tensor nanmedian(const Tensor& x);
 ValuesAndIndices median(const Tensor& x, std::int64_t dim, bool keepdim = false);
 ValuesAndIndices nanmedian(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
-// Quantile says which fraction of a dim lies below: q in [0, 1].
+// Quantile are the options of quantile: the fraction q in [0, 1], and the dim.
 struct Quantile {
   double q = 0.5;
   std::int64_t dim = -1;
   bool keepdim = false;
 };
-// quantile returns, of the elements of a dim in order, the one at q (count - 1), linearly between
+// quantile returns the element at q (count - 1) of the sorted elements of a dim, linearly between
 // its neighbours; NaN where there is one. Floating only; raises a RuntimeError for another q and
 // for an empty dim.
 Tensor quantile(const Tensor& x, const Quantile& which);
-
-// order_statistics_ops returns the ops of this file.
-gsl::span<const Op* const> order_statistics_ops();
 
 }  // namespace simmesh

@@ -18,16 +18,18 @@ struct Sorted {
 Sorted sort(const Tensor& x, std::int64_t dim = -1, bool descending = false);
 Tensor argsort(const Tensor& x, std::int64_t dim = -1, bool descending = false);
 
-// TopK says which elements of which dim.
+// TopK are the options of topk: k and the dim, and which elements of it.
 struct TopK {
   std::int64_t k = 1;
   std::int64_t dim = -1;
   bool largest = true;
 };
 // topk returns the first k elements of a dim in order; of equal ones, those with the lowest index.
+// Raises a RuntimeError for a k that the dim doesn't have.
 Sorted topk(const Tensor& x, const TopK& which);
 
-// kthvalue returns the k-th smallest element of a dim, k from 1.
+// kthvalue returns the k-th smallest element of a dim, k from 1. Raises a RuntimeError for a k that
+// the dim doesn't have.
 struct KthValue {
   std::int64_t k = 1;
   std::int64_t dim = -1;
@@ -37,7 +39,8 @@ Sorted kthvalue(const Tensor& x, const KthValue& which);
 
 // searchsorted returns for each value the first place of the sorted last dim where it could stand:
 // before equal elements, or after them with right. The sorted dims are a vector, or those of values
-// but for the last. bucketize has the sorted vector second.
+// but for the last. bucketize has the sorted vector second. Raise a RuntimeError for other shapes
+// and for different dtypes.
 struct SearchOptions {
   bool right = false;
   bool out_int32 = false;
@@ -47,6 +50,8 @@ Tensor bucketize(const Tensor& values, const Tensor& boundaries, const SearchOpt
 
 // histc counts the elements in equal bins between low and high, the last of which includes high;
 // others are not counted. Where low equals high, they are the least and the greatest element.
+// Raises a RuntimeError for a tensor that isn't floating, for bins below 1, and for a low above
+// high.
 struct Bins {
   std::int64_t bins = 100;
   double low = 0;
@@ -64,7 +69,13 @@ struct Unique {
 // unique's shapes depend on the data, so a distributed tensor raises a RuntimeError.
 Unique unique(const Tensor& x);
 
-// sorting_ops returns the ops of this file.
-gsl::span<const Op* const> sorting_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<bool> descending{"descending"};
+inline constexpr Attribute<bool> largest{"largest"};
+inline constexpr Attribute<bool> right{"right"};
+inline constexpr Attribute<bool> out_int32{"out_int32"};
+inline constexpr Attribute<std::int64_t> bins{"bins"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -5,10 +5,10 @@
 
 namespace simmesh {
 
-// Variances and norms along dims, all of them by default; floating only. Sums add up as the
-// current arithmetic says.
+// Variances and norms along dims, all of them by default. Sums add up as the current arithmetic
+// says. Integers raise a RuntimeError, but of logsumexp.
 
-// Spread says how var and std divide: by the count minus the correction.
+// Spread is the divisor of var and std: the count minus the correction.
 struct Spread {
   double correction = 1.0;
   bool keepdim = false;
@@ -33,7 +33,10 @@ Tensor norm(const Tensor& x, double p = 2.0, const DimList& dims = {}, bool keep
 // dist is the p-norm of the difference.
 Tensor dist(const Tensor& a, const Tensor& b, double p = 2.0);
 
-// statistics_ops returns the ops of this family.
-gsl::span<const Op* const> statistics_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<double> correction{"correction"};
+inline constexpr Attribute<double> ord{"ord"};
+}  // namespace attribute
 
 }  // namespace simmesh

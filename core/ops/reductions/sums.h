@@ -8,9 +8,8 @@
 
 namespace simmesh {
 
-// Reductions that take in every element along dims, all dims by default: sums, products, and counts
-// of what is nonzero. keepdim leaves reduced dims with size 1. Dims out of range raise an
-// IndexError.
+// Reductions of all elements along dims, all dims by default: sums, products, and counts of nonzero
+// elements. keepdim leaves reduced dims with size 1. Dims out of range raise an IndexError.
 
 // sum adds up as the current arithmetic says: int64 for integers and bools unless a dtype is given,
 // to which elements are converted first. mean divides the rounded sum once, floating only. prod
@@ -25,14 +24,11 @@ Tensor prod(const Tensor& x, const DimList& dims, bool keepdim = false,
 // nansum counts NaN as zero.
 Tensor nansum(const Tensor& x, const DimList& dims = {}, bool keepdim = false);
 
-// any and all say whether some, or all, elements are nonzero; bool (uint8 for uint8).
+// any and all return whether some, or all, elements are nonzero; bool (uint8 for uint8).
 Tensor any(const Tensor& x, const DimList& dims = {}, bool keepdim = false);
 Tensor all(const Tensor& x, const DimList& dims = {}, bool keepdim = false);
 
 // count_nonzero counts; int64.
 Tensor count_nonzero(const Tensor& x, const DimList& dims = {});
-
-// sum_ops returns the ops of this family.
-gsl::span<const Op* const> sum_ops();
 
 }  // namespace simmesh

@@ -4,7 +4,7 @@
 
 namespace simmesh {
 
-// Views of all elements of a tensor in their places, under another name or type.
+// Views of all elements of a tensor, in the same order, under another name or type.
 
 // alias returns the same elements, recorded on the tape; positive too, and raises a RuntimeError
 // for bool.
@@ -12,7 +12,7 @@ Tensor alias(const Tensor& x);
 Tensor positive(const Tensor& x);
 
 // view_as_dtype reads the bytes as elements of another dtype; where those are narrower or wider,
-// the last dim grows or shrinks. Raises a RuntimeError where its bytes don't fit.
+// the last dim grows or shrinks. Raises a RuntimeError where the bytes of the last dim don't fit.
 Tensor view_as_dtype(const Tensor& x, DType dtype);
 
 // view_as_complex and view_as_real stand for PyTorch's: complex numbers are pairs of a floating
@@ -20,8 +20,5 @@ Tensor view_as_dtype(const Tensor& x, DType dtype);
 // whose last dim isn't 2 raises a RuntimeError.
 Tensor view_as_complex(const Tensor& x);
 Tensor view_as_real(const Tensor& x);
-
-// alias_ops returns the ops of this file.
-gsl::span<const Op* const> alias_ops();
 
 }  // namespace simmesh

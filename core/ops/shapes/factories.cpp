@@ -5,24 +5,27 @@
 
 #include "core/arithmetic/functions.h"
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
 namespace {
 
-// An op that makes a tensor of one value, of the shape of its input or of a size of its own.
+// Returns an op that makes a tensor of one value, in the shape of its input or in a given size.
 // Without a value it makes zeros.
 Op filled_op(std::string name, std::optional<double> value) {
   auto shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
-    return {{attributes.get_or("size", Dims(inputs[0].shape.begin(), inputs[0].shape.end())),
-             attributes.get_or("dtype", inputs[0].dtype)}};
+    return {
+        {attributes.get_or(attribute::size, Dims(inputs[0].shape.begin(), inputs[0].shape.end())),
+         attributes.get_or(attribute::dtype, inputs[0].dtype)}};
   };
   auto kernel = [value](gsl::span<const Tensor>, const Attributes& attributes,
                         gsl::span<Tensor> outputs) {
     Tensor& out = outputs[0];
     if (out.bytes() == 0) return;
-    double filled = value ? *value : attributes.get<double>("fill_value");
+    double filled = value ? *value : attributes.get(attribute::fill_value);
     if (filled == 0 && !std::signbit(filled))
       std::memset(out.mutable_data(), 0, out.bytes());
     else
@@ -41,7 +44,7 @@ const Op new_ones_op = filled_op("new_ones", 1);
 const Op new_full_op = filled_op("new_full", {});
 
 Attributes with_dtype(Attributes attributes, std::optional<DType> dtype) {
-  if (dtype) attributes.set("dtype", *dtype);
+  if (dtype) attributes.set(attribute::dtype = *dtype);
   return attributes;
 }
 
@@ -49,9 +52,9 @@ Tensor made_like(const Op& op, const Tensor& x, const Attributes& attributes) {
   return call_one(op, {x.detach()}, attributes);
 }
 
-Attributes of_size(DimSpan shape) { return {{"size", Dims(shape.begin(), shape.end())}}; }
+Attributes of_size(DimSpan shape) { return {attribute::size = Dims(shape.begin(), shape.end())}; }
 
-// A value whose fraction an integer dtype drops, as converted does.
+// An integer dtype drops the fraction of the value, as converted does.
 template <class T>
 T element_of(double value) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
@@ -76,7 +79,7 @@ void check_steps(std::string_view op, std::int64_t steps) {
   if (steps < 0) raise(ErrorKind::runtime_error, op, "number of steps must be non-negative");
 }
 
-// The first half from the start, the second from the end.
+// Computes the first half from the start, the second from the end.
 double point_of(const Linspace& values, std::int64_t i) {
   double step = values.steps > 1 ? (values.end - values.start) / double(values.steps - 1) : 0;
   return i < values.steps / 2 || values.steps == 1
@@ -90,7 +93,7 @@ Tensor ones(DimSpan shape, DType dtype) { return full(shape, dtype, 1); }
 
 Tensor scalar_tensor(double value, DType dtype) { return full(Shape{}, dtype, value); }
 
-// Of a plain tensor only the shape counts: there is no op to run.
+// For a plain tensor only the shape counts: there is no op to run.
 Tensor empty_like(const Tensor& x, std::optional<DType> dtype) {
   if (x.distribution()) return made_like(empty_like_op, x, with_dtype({}, dtype));
   return empty(x.shape(), dtype.value_or(x.dtype()));
@@ -108,7 +111,7 @@ Tensor ones_like(const Tensor& x, std::optional<DType> dtype) {
 
 Tensor full_like(const Tensor& x, double value, std::optional<DType> dtype) {
   if (x.distribution())
-    return made_like(full_like_op, x, with_dtype({{"fill_value", value}}, dtype));
+    return made_like(full_like_op, x, with_dtype({attribute::fill_value = value}, dtype));
   return full(x.shape(), dtype.value_or(x.dtype()), value);
 }
 
@@ -126,7 +129,7 @@ Tensor new_ones(const Tensor& x, DimSpan shape, std::optional<DType> dtype) {
 
 Tensor new_full(const Tensor& x, DimSpan shape, double value, std::optional<DType> dtype) {
   Attributes attributes = of_size(shape);
-  attributes.set("fill_value", value);
+  attributes.set(attribute::fill_value = value);
   return made_like(new_full_op, x, with_dtype(std::move(attributes), dtype));
 }
 
@@ -168,10 +171,9 @@ Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) 
   return result;
 }
 
-gsl::span<const Op* const> factory_ops() {
-  static const Op* const ops[] = {&empty_like_op, &full_like_op, &ones_like_op, &zeros_like_op,
-                                  &new_empty_op,  &new_full_op,  &new_ones_op,  &new_zeros_op};
-  return ops;
+void factories_ops(OpList& ops) {
+  ops.add({&empty_like_op, &full_like_op, &ones_like_op, &zeros_like_op, &new_empty_op,
+           &new_full_op, &new_ones_op, &new_zeros_op});
 }
 
 }  // namespace simmesh

@@ -7,9 +7,9 @@
 
 namespace simmesh {
 
-// New tensors. empty, zeros, full and tensor_of are in core/tensor/tensor.h. What is made like a
-// distributed tensor is distributed as that is, replicated where that is partial; of another shape
-// it is replicated.
+// New tensors. empty, zeros, full and tensor_of are in core/tensor/tensor.h. A tensor made like a
+// distributed tensor is distributed as that is, replicated where that is partial; one of another
+// shape is replicated.
 
 // ones returns a contiguous tensor of ones.
 Tensor ones(DimSpan shape, DType dtype);
@@ -53,7 +53,7 @@ struct Linspace {
   std::int64_t steps = 100;
 };
 // linspace computes in double, the first half from the start and the second from the end, as
-// PyTorch does, and rounds once.
+// PyTorch does, and rounds once. Raises a RuntimeError for steps below zero, as logspace does.
 Tensor linspace(const Linspace& values, DType dtype = DType::float32);
 
 // Logspace is steps powers of a base, from base^start to base^end, both included.
@@ -70,7 +70,9 @@ Tensor logspace(const Logspace& values, DType dtype = DType::float32);
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {},
            DType dtype = DType::float32);
 
-// factory_ops returns the ops of this file.
-gsl::span<const Op* const> factory_ops();
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<double> fill_value{"fill_value"};
+}  // namespace attribute
 
 }  // namespace simmesh

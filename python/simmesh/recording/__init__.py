@@ -4,14 +4,14 @@
     simmesh.recording.fsdp(build, mesh=(4,), wrap=["0", "2"], input_shape=[8, 16], out="own.jsonl")
     simmesh.recording.again("cases.jsonl", out="newer.jsonl")
 
-PyTorch's code runs unedited; its ranks are those of a simulated job in this process. docs/record_cases.md says what each
-kind holds.
+PyTorch's code runs unedited; its ranks are those of a simulated job in this process.
+docs/record_cases.md says what each kind holds.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from simmesh.recording import cases
 from simmesh.recording.cases import Case
@@ -43,7 +43,7 @@ def random_cases(
     out: str | os.PathLike[str] | None = None,
     settings: Settings = Settings(),
 ) -> list[Case]:
-    """Records random cases of the kinds on a mesh, one for each seed and kind. Writes them to ``out`` if given."""
+    """Records random cases on a mesh, one for each seed and kind, and writes them to ``out``."""
     found = list(recorded(kinds, seeds, mesh, settings))
     if out is not None:
         cases.write(found, out)
@@ -57,7 +57,10 @@ def again(
     out: str | os.PathLike[str] | None = None,
     settings: Settings = Settings(),
 ) -> list[Case]:
-    """Asks the installed PyTorch what the cases of a file ask, whoever recorded them. ``kinds``: only these."""
+    """Asks the installed PyTorch what the cases of a file ask, whoever recorded them.
+
+    With ``kinds``, only cases of these kinds.
+    """
     wanted = set(kinds_of(kinds)) or set(KINDS)
     found = [answered(case, settings) for case in cases.read(path) if case["kind"] in wanted]
     if out is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Iterable, Iterator
+from typing import Any
 
 Case = dict[str, Any]
 
@@ -23,7 +24,8 @@ def read(path: str | os.PathLike[str]) -> Iterator[Case]:
             ) from None
         if not isinstance(case, dict) or "kind" not in case:
             raise ValueError(
-                f"[recording/cases] {path}:{number}: expected an object with a kind, got {line[:60]}"
+                f"[recording/cases] {path}:{number}: expected an object with a kind, "
+                f"got {line[:60]}"
             )
         yield case
 

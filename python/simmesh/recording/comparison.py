@@ -1,8 +1,9 @@
-"""What differs between the answers of two versions of PyTorch to the same questions."""
+"""Compares the answers of two versions of PyTorch to the same questions."""
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from simmesh.recording.cases import Case
 
@@ -11,7 +12,7 @@ _SAID_BY = ("source",)
 
 
 def differences(old: Case, new: Case) -> list[str]:
-    """One line for each place at which the answers differ, such as ``collectives.all_gather: 2, then 1``."""
+    """One line for each place where answers differ, as ``collectives.all_gather: 2, then 1``."""
     fields = [
         {name: value for name, value in case.items() if name not in _SAID_BY} for case in (old, new)
     ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy
 import torch
@@ -35,8 +36,8 @@ def name_of(dtype: torch.dtype) -> str:
 def values(shape: Sequence[int], data: Mapping[str, Any], dtype: str | None = None) -> torch.Tensor:
     """The tensor of ``shape`` whose elements the record ``data`` gives by rule and seed.
 
-    ``data`` has ``rule`` and ``seed``, and ``scale``, ``offset`` or ``below`` where it needs them; its dtype is
-    ``data["dtype"]`` unless ``dtype`` is given.
+    ``data`` has ``rule`` and ``seed``, and ``scale``, ``offset`` or ``below`` where it needs them;
+    its dtype is ``data["dtype"]`` unless ``dtype`` is given.
     """
     name = dtype or data["dtype"]
     count = math.prod(shape)
@@ -45,7 +46,7 @@ def values(shape: Sequence[int], data: Mapping[str, Any], dtype: str | None = No
 
 
 def partial_seed(seed: int, coordinates: Sequence[int], sizes: Sequence[int]) -> int:
-    """The seed of the logical tensor that the ranks at these coordinates of the Partial mesh dims hold."""
+    """The seed of the logical tensor held at these coordinates of the Partial mesh dims."""
     if not sizes:
         return seed
     position = 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Callable, Iterable, Iterator, Sequence
+from typing import Callable
 
 from simmesh.recording import ranks
 from simmesh.recording.cases import Case
@@ -13,7 +14,7 @@ from simmesh.recording.fsdp import events, layout, questions, train
 
 @dataclass(frozen=True)
 class Kind:
-    """``question(seed, mesh)`` makes a case without answers; ``answer(case, settings)`` fills them in."""
+    """``question(seed, mesh)`` makes a case; ``answer(case, settings)`` adds its answers."""
 
     question: Callable[[int, Sequence[int]], Case]
     answer: Callable[[Case, ranks.Settings], Case]

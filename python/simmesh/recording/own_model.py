@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable
 
 from torch import nn
 
@@ -29,15 +30,19 @@ def fsdp(
     out: str | os.PathLike[str] | None = None,
     settings: ranks.Settings = ranks.Settings(),
 ) -> list[cases.Case]:
-    """Records what PyTorch's ``fully_shard`` does with a model, as cases that ``simmesh verify`` can run.
+    """Records what PyTorch's ``fully_shard`` does with a model, as cases that ``simmesh verify``
+    can run.
 
-        simmesh.recording.fsdp(build, mesh=(2, 2), wrap=["0", "2"], input_shape=[8, 16], out="own.jsonl")
+        simmesh.recording.fsdp(
+            build, mesh=(2, 2), wrap=["0", "2"], input_shape=[8, 16], out="own.jsonl"
+        )
 
-    ``wrap`` names the modules that are wrapped before the root, in this order: names, or the fields of a call of
-    fully_shard (``{"modules": ["0"], "reshard_after_forward": 2}``); or a function of name and module. The values of
-    parameters and inputs come from formulas. fsdp_layout takes any model; fsdp_events and train take nn.Sequential of
-    linear layers, activations, layer norms and embeddings, because a case must be able to say what the model computes,
-    and need ``input_shape``, the shape of the whole batch.
+    ``wrap`` names the modules that are wrapped before the root, in this order: names, or the fields
+    of a call of fully_shard (``{"modules": ["0"], "reshard_after_forward": 2}``); or a function of
+    name and module. The values of parameters and inputs come from formulas. fsdp_layout takes any
+    model; fsdp_events and train take nn.Sequential of linear layers, activations, layer norms and
+    embeddings, because a case must be able to say what the model computes, and need
+    ``input_shape``, the shape of the whole batch.
     """
     model = model_builder()
     wraps = _wraps(model, wrap, reshard_after_forward, mp_policy)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch.distributed.device_mesh import DeviceMesh
@@ -50,9 +51,10 @@ def local_part(
     mesh: DeviceMesh,
     order: Sequence[tuple[int, Sequence[int]]] = (),
 ) -> torch.Tensor:
-    """This rank's part of the tensor by formula ``data``; Partial mesh dims hold tensors of their own seeds.
+    """This rank's part of the tensor by formula ``data``.
 
-    Shards of one tensor dim are cut off in the order of the mesh dims, or in the one that ``order`` gives.
+    Partial mesh dims hold tensors of their own seeds. Shards of one tensor dim are cut off in the
+    order of the mesh dims, or in the one that ``order`` gives.
     """
     coordinate = mesh.get_coordinate()
     assert coordinate is not None

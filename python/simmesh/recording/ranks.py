@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
@@ -15,7 +16,7 @@ from simmesh.world import raise_failure
 
 @dataclass(frozen=True)
 class Settings:
-    """How ranks run while cases are recorded. What is recorded doesn't depend on schedule and seed."""
+    """The options of ranks that record. The record doesn't depend on schedule and seed."""
 
     schedule: str = "fifo"
     seed: int = 0
@@ -29,7 +30,7 @@ def source() -> str:
 
 
 def on_ranks(body: Callable[[int], Any], ranks: int, settings: Settings = Settings()) -> list[Any]:
-    """What ``body(rank)`` returns on each rank, with the default process group made.
+    """Returns the value of ``body(rank)`` on each rank, with the default process group made.
 
     Raises what the first failing rank raised, with the report as its note.
     """
@@ -42,7 +43,7 @@ def on_ranks(body: Callable[[int], Any], ranks: int, settings: Settings = Settin
         finally:
             dist.destroy_process_group()
 
-    name, _, word = settings.schedule.partition(":")
+    _, _, word = settings.schedule.partition(":")
     schedule = Schedule(settings.schedule, int(word) if word.isdigit() else settings.seed)
     ran = run(
         program, ranks, schedule=schedule, arithmetic=settings.arithmetic, timeout=settings.timeout
@@ -52,7 +53,7 @@ def on_ranks(body: Callable[[int], Any], ranks: int, settings: Settings = Settin
 
 
 def world_of(case: dict[str, Any]) -> int:
-    """How many ranks a case's world has."""
+    """Returns the number of ranks of a case's world."""
     mesh = case["mesh"]
     ranks = mesh.get("ranks") or range(math.prod(mesh["shape"]))
     return max([int(case.get("world", 0)), *(rank + 1 for rank in ranks)])

@@ -1,4 +1,4 @@
-"""Refusals of PyTorch as cases write them: the class of the exception and a phrase of its message."""
+"""Refusals of PyTorch as cases write them: the exception's class and a phrase of its message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLASSES = (
     "ZeroDivisionError",
 )
 
-# What is the same in the messages of one refusal, whatever tensor and mesh it is about.
+# Each phrase is common to all messages of one refusal, whatever the tensor and the mesh.
 _PHRASES = (
     "Redistribution from one partial type",
     "redistributing to Partial is for internal use only",
@@ -31,7 +31,7 @@ _PHRASES = (
 
 
 def phrase_of(error: BaseException, known: str | None = None) -> tuple[str, str]:
-    """The class and the phrase; ``known`` is the phrase of an earlier recording, kept if it still occurs."""
+    """The class and the phrase; ``known``, that of an earlier recording, if it still occurs."""
     name = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _CLASSES), None)
     if name is None:
         raise error

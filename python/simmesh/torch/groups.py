@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any, Iterator
+from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import torch
 import torch.distributed as dist
 import torch.distributed.distributed_c10d as c10d
-import torch.testing._internal.distributed.fake_pg  # noqa: F401  (registers the fake backend)
+import torch.testing._internal.distributed.fake_pg  # registers the fake backend
 from torch._C._distributed_c10d import FakeProcessGroup
 from torch.nn.parallel import DistributedDataParallel
 
@@ -57,7 +58,7 @@ def group_of(boxed: Any) -> Group | None:
 def rendezvous(
     url: str, rank: int = -1, world_size: int = -1, **options: Any
 ) -> Iterator[tuple[RankStore, int, int]]:
-    """What ``torch.distributed.rendezvous`` is in a rank: no file or port is opened."""
+    """Replaces ``torch.distributed.rendezvous`` in a rank: no file or port is opened."""
     state = rank_state.of_rank()
     parts = urlparse(url)
     query = parse_qs(parts.query)
@@ -85,7 +86,7 @@ def new_process_group(
     group_desc: str | None = None,
     **options: Any,
 ) -> tuple[Any, Any]:
-    """What ``_new_process_group_helper`` is in a rank.
+    """Replaces ``_new_process_group_helper`` in a rank.
 
     ``global_ranks_in_group`` is empty for the default group. Returns the group and its store, or
     ``GroupMember.NON_GROUP_MEMBER`` and None.
@@ -129,7 +130,7 @@ def split_group(
     backend: str | None = None,
     **options: Any,
 ) -> Any:
-    """What ``split_group`` is in a rank: it needs no device, and no backend that can split."""
+    """Replaces ``split_group`` in a rank: it needs no device, and no backend that can split."""
     state = rank_state.of_rank()
     if not split_ranks:
         raise ValueError(f"[torch/groups] split_ranks: expected lists of ranks, got {split_ranks}")
@@ -194,7 +195,7 @@ def _make(
 
 
 def _backend_config(backend: str) -> str:
-    """Which backend each kind of device has. Raises what torch raises for one that it doesn't know."""
+    """Which backend each kind of device has. Raises what torch raises for an unknown one."""
     config = c10d.BackendConfig(c10d.Backend(backend))
     for name in config.get_device_backend_map().values():
         if name not in c10d.Backend.backend_list:

@@ -1,4 +1,4 @@
-"""What each collective operator of torch does in a rank: it starts an operation of simmesh's core.
+"""The collective operators of torch in a rank: each starts an operation of simmesh's core.
 
 An operation is started and returns; its operands are read when the last member has come and its
 results are written at that moment, so a program that touches a buffer too early can be caught.
@@ -7,7 +7,8 @@ Waiting is what ``RankWork`` does.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from collections.abc import Sequence
+from typing import Any, Callable
 
 import torch
 
@@ -18,7 +19,7 @@ from simmesh.torch.rank_state import Group
 from simmesh.torch.sparse import all_reduce_sparse
 from simmesh.torch.work import RankWork
 
-Tensors = Sequence[torch.Tensor]
+Tensors = list[torch.Tensor]
 
 # In the order of torch's ReduceOp.RedOpType.
 _REDUCTIONS = ("sum", "avg", "product", "min", "max", "band", "bor", "bxor", "premul_sum")
@@ -36,7 +37,7 @@ def _work(
     operations: Sequence[_core.Operation],
     results: Tensors,
     timeout: int = -1,
-    source: Callable[[], int] | None = None,
+    source: Callable[[], int | None] | None = None,
 ) -> Any:
     work = RankWork(
         operations,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from simmesh import _core
 from simmesh.torch import rank_state
 from simmesh.torch.rank_state import Group
 
-# What torch passes where the caller named no time (30 minutes): a deadlock is then reported at once
+# torch passes this where the caller named no time (30 minutes): a deadlock is then reported at once
 # instead.
 _DEFAULT_MS = 1_800_000
 

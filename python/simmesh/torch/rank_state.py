@@ -1,9 +1,10 @@
-"""What simmesh keeps for each rank of a run of torch programs."""
+"""The state that simmesh keeps for each rank of a run of torch programs."""
 
 from __future__ import annotations
 
 import random
-from typing import Any, Iterator, Protocol
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 from simmesh import _core
 from simmesh.torch.held_works import HeldWorks
@@ -17,7 +18,7 @@ class StartedWork(Protocol):
 
 
 class PolledFuture(Protocol):
-    """A future that completes when it is looked at after its operation, or when it is waited for."""
+    """A future that completes when looked at after its operation, or when waited for."""
 
     has_begun: bool
 
@@ -44,8 +45,8 @@ class Group:
 
 
 class SharedState:
-    """What the ranks of one run share outside of their tensors: the seed of what is random, the keys
-    of stores, and who is in which barrier.
+    """The state that the ranks of one run share outside of their tensors: the seed of what is
+    random, the keys of stores, and who is in which barrier.
     """
 
     def __init__(self, ranks: int, seed: int) -> None:

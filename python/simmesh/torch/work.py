@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Callable, Sequence
+from typing import Callable
 
 import torch
 import torch.distributed as dist
@@ -23,7 +24,7 @@ class RankWork(dist.Work):
         self,
         operations: Sequence[_core.Operation],
         results: Sequence[torch.Tensor] = (),
-        source: Callable[[], int] | None = None,
+        source: Callable[[], int | None] | None = None,
         timeout: float | None = None,
     ) -> None:
         super().__init__()
@@ -71,7 +72,7 @@ class RankWork(dist.Work):
         self.wait()
         return self.results
 
-    def source_rank(self) -> int:
+    def source_rank(self) -> int | None:
         """The rank in the group that a receive got its tensor from."""
         self.wait()
         if self._source is None:

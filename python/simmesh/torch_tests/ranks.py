@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 from simmesh import _core
 from simmesh.spmd import settings
@@ -21,7 +22,7 @@ schedules = 1
 
 @dataclass
 class Ending:
-    """How a rank ended: its exit code, the exception that left it, and what it sent to the host."""
+    """The end of a rank: its exit code, its exception, and its messages to the host."""
 
     exit_code: int = 0
     exception: BaseException | None = None

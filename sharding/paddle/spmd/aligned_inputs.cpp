@@ -83,7 +83,8 @@ class Alignment {
     return cost;
   }
 
-  // The elements of a piece, where of several mesh dims on one tensor dim the last one counts.
+  // Returns the elements of a piece; where several mesh dims cut one tensor dim the last one
+  // counts.
   std::int64_t local_elements(const Placed& placed) const {
     Shape local = placed.tensor->shape;
     for (std::size_t mesh_dim = 0; mesh_dim < placed.placements.size(); ++mesh_dim) {

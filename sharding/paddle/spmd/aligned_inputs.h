@@ -6,12 +6,12 @@
 
 namespace simmesh::paddle {
 
-// aligned_inputs lays out the tensors of the call's first list alike, of which only some dims may
-// be cut. A mesh dim on which all agree stays: a cut of a dim that may be cut, a partial sum or
-// average. For every other mesh dim, first to last, it takes the tensor dim that costs least, of
-// those that no mesh dim cuts yet: the elements that tensors move which don't have it cut (smallest
-// dim where equal). A dim is no candidate where it is smaller than the mesh dim in any tensor.
-// Empty tensors have no say. The tensors have the same number of dims.
+// aligned_inputs gives the tensors of the call's first list one layout, which may cut only some
+// dims. A mesh dim on which all agree stays: a cut of a dim that may be cut, a partial sum or
+// average. For every other mesh dim, first to last, it takes the cheapest tensor dim of those that
+// no mesh dim cuts yet; the cost is the number of elements that tensors without that cut move
+// (smallest dim where equal). A dim is no candidate where it is smaller than the mesh dim in any
+// tensor. Empty tensors don't count. The tensors have the same number of dims.
 std::vector<DistAttr> aligned_inputs(const SpmdCall& call, const std::vector<bool>& may_cut);
 
 // first_nonempty returns the index of the first tensor of the call's first list that isn't empty; 0

@@ -21,8 +21,8 @@ bool may_cut_heads(const SpmdCall& call) {
 }
 
 // flash_attention(q, k, v, fixed_seed_offset, attn_mask, ..) with tensors [batch, length, heads,
-// size]: batch and heads stay cut. The values are asked to lie as the keys do. Outputs are the
-// result, the softmax [batch, heads, length, key length], its logarithms and the seed.
+// size]: batch and heads stay cut. The values get the layout of the keys. Outputs are the result,
+// the softmax [batch, heads, length, key length], its logarithms and the seed.
 SpmdAnswer flash_attention(const SpmdCall& call) {
   for (std::size_t i = 0; i < 3; ++i)
     if (call.tensor(i).shape.size() != 4)
@@ -53,7 +53,7 @@ SpmdAnswer flash_attention(const SpmdCall& call) {
           .outputs = {merged.attr("abcf"), merged.attr("acbe"), merged.attr("acb"), seed}};
 }
 
-// The wanted layout of a table of sines or cosines, [1, length, 1, size] or [length, size].
+// Returns the wanted layout of a table of sines or cosines, [1, length, 1, size] or [length, size].
 DistAttr table_attr(const SpmdCall& call, const SpmdTensor& table, std::int64_t length_cut) {
   DistAttr attr{.dims_mapping = table.attr.dims_mapping, .partial_status = {}};
   bool has_four = table.shape.size() == 4;
@@ -66,8 +66,8 @@ DistAttr table_attr(const SpmdCall& call, const SpmdTensor& table, std::int64_t 
 }
 
 // fused_rotary_position_embedding(q, k, v, sin, cos, position_ids, use_neox_rotary_style,
-// time_major, rotary_emb_base): q, k and v lie alike, whole in their last dim. The length is cut
-// only where tables are given and no positions. All but q may be absent.
+// time_major, rotary_emb_base): q, k and v have one layout, whole in their last dim. The length is
+// cut only where tables are given and no positions. All but q may be absent.
 SpmdAnswer rotary_embedding(const SpmdCall& call) {
   bool is_time_major = call.boolean(1);
   const SpmdTensor& positions = call.tensor(5);

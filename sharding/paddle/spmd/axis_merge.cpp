@@ -36,7 +36,7 @@ class AxisMerge {
   AxisMeshDims result() const { return result_; }
 
  private:
-  // Which axes a mesh dim cuts; both in the order in which they were met.
+  // The axes that each mesh dim cuts; both in the order in which they were met.
   struct MeshDimAxes {
     std::int64_t mesh_dim;
     std::string axes;

@@ -18,17 +18,17 @@ struct AxisOperand {
   Dims mesh_dims;
 };
 
-// AxisMeshDims says which mesh dim cuts each axis, -1 for none.
+// AxisMeshDims is the mesh dim that cuts each axis, -1 for none.
 class AxisMeshDims {
  public:
   // at returns the mesh dim of an axis; -1 for '1' and for an axis that no operand has.
   std::int64_t at(char axis) const;
-  // layout returns that of a tensor with these axes.
+  // layout returns the layout of a tensor with these axes.
   Dims layout(std::string_view axes) const;
   // attr returns the same as a DistAttr.
   DistAttr attr(std::string_view axes) const { return attr_of(layout(axes)); }
-  // partial_attr also makes the mesh dims of all axes partial that the tensor doesn't have: they
-  // were summed over.
+  // partial_attr also makes the mesh dims of all axes that the tensor lacks partial: they were
+  // summed over.
   DistAttr partial_attr(std::string_view axes, ReduceOp op = ReduceOp::sum) const;
 
  private:
@@ -36,10 +36,10 @@ class AxisMeshDims {
   std::map<char, std::int64_t> mesh_dims_;
 };
 
-// merge_axes makes the layouts of the operands one: an axis that any operand has cut is cut for
-// all, and of several axes that one mesh dim cuts the first keeps it, in the order of operands and
-// dims. ('1' takes part in both.) Raises a NotImplementedError where two mesh dims cut one axis,
-// and a ValueError where an operand has not one axis a dim.
+// merge_axes merges the layouts of the operands: an axis that any operand has cut is cut for all,
+// and of several axes that one mesh dim cuts the first keeps it, in the order of operands and dims.
+// ('1' takes part in both.) Raises a NotImplementedError where two mesh dims cut one axis, and a
+// ValueError where an operand has not one axis a dim.
 AxisMeshDims merge_axes(const SpmdCall& call, const std::vector<AxisOperand>& operands);
 
 // merge_axes_strictly does the same, but raises a RuntimeError where one mesh dim cuts two axes.

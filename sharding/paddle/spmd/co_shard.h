@@ -7,13 +7,13 @@
 
 namespace simmesh::paddle {
 
-// shards_of returns into how many pieces mesh dims cut a dim together.
+// shards_of returns the number of pieces into which mesh dims cut a dim together.
 std::int64_t shards_of(DimSpan mesh_dims, DimSpan mesh_shape);
 
-// drop_uneven_cuts drops the last mesh dims until the pieces are equal: until their number divides
-// the size.
+// drop_uneven_cuts drops the last mesh dims until the pieces are equal, so that their number
+// divides the size.
 void drop_uneven_cuts(Dims& mesh_dims, std::int64_t size, DimSpan mesh_shape);
-// It does so for each dim of a tensor.
+// Does so for each dim of a tensor.
 void drop_uneven_cuts(DistAttr& attr, DimSpan shape, DimSpan mesh_shape);
 
 }  // namespace simmesh::paddle

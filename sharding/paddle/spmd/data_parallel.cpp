@@ -5,15 +5,15 @@ namespace simmesh::paddle {
 
 namespace {
 
-// The layout of a tensor of which at most the first dim is cut.
+// Returns a layout in which at most the first dim is cut.
 DistAttr batch_attr(const SpmdTensor& tensor, std::int64_t mesh_dim) {
   DistAttr attr = DistAttr::replicated(tensor.shape.size());
   if (mesh_dim >= 0) attr.dims_mapping.front() = {mesh_dim};
   return attr;
 }
 
-// The rule of any op whose tensors all have the batch first: it is cut alike everywhere, nothing
-// else is cut. The arguments are the inputs, then the outputs.
+// The rule for any op whose tensors all have the batch first: the batch is cut alike everywhere,
+// nothing else is cut. The arguments are the inputs, then the outputs.
 SpmdAnswer batch_cut(const SpmdCall& call) {
   std::vector<AxisOperand> operands;
   for (std::size_t list : {0, 1})
@@ -29,7 +29,7 @@ SpmdAnswer batch_cut(const SpmdCall& call) {
   return answer;
 }
 
-// The rule of any op at all: nothing is cut.
+// The rule for any op at all: nothing is cut.
 SpmdAnswer nothing_cut(const SpmdCall& call) {
   SpmdAnswer answer;
   for (const SpmdTensor& tensor : call.tensors(0))

@@ -8,7 +8,7 @@ namespace simmesh::paddle {
 
 namespace {
 
-// Ops of one tensor keep every cut that divides its dim, co-shards too; what is partial is reduced
+// Ops of one tensor keep every cut that divides its dim, co-shards too; a partial tensor is reduced
 // first.
 SpmdAnswer unary(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
@@ -48,8 +48,8 @@ SpmdAnswer binary(const SpmdCall& call) {
           .outputs = {merged.attr(axes.output)}};
 }
 
-// where(condition, x, y): Paddle reads the layout of x in place of that of y, whose own one says
-// nothing. (The dims of x count from the front of those of y.) Dims of size 1 count as others.
+// where(condition, x, y): Paddle uses the layout of x for y too, and ignores y's own. (The dims of
+// x count from the front of those of y.) Dims of size 1 count as others.
 SpmdAnswer where(const SpmdCall& call) {
   std::size_t dims = 0;
   for (std::size_t i = 0; i < 3; ++i) dims = std::max(dims, call.tensor(i).shape.size());
@@ -79,7 +79,7 @@ bool cuts_any(const DistAttr& attr, const std::map<std::int64_t, ReduceOp>& part
   return false;
 }
 
-// A product with a partial factor is partial itself, where nothing else wants its mesh dims. Of two
+// A product with a partial factor is partial itself, where nothing else needs its mesh dims. Of two
 // partial factors the second is reduced first.
 SpmdAnswer multiply(const SpmdCall& call) {
   SpmdAnswer answer = binary(call);
@@ -93,7 +93,7 @@ SpmdAnswer multiply(const SpmdCall& call) {
   return answer;
 }
 
-// add_n adds tensors of one shape. What is partial in all of them alike stays so.
+// add_n adds tensors of one shape. A mesh dim that is partial alike in all of them stays partial.
 SpmdAnswer add_n(const SpmdCall& call) {
   std::vector<AxisOperand> operands;
   std::string axes;

@@ -27,7 +27,7 @@ SpmdAnswer gather(const SpmdCall& call) {
 }
 
 // gather_nd(x, index): the last dim of the index points into the first dims of x, which are whole.
-// Nothing looks whether the rest of x and the index share a mesh dim.
+// Nothing checks whether the rest of x and the index share a mesh dim.
 SpmdAnswer gather_nd(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   const SpmdTensor& index = call.tensor(1);
@@ -67,7 +67,7 @@ struct Lookup {
   DistAttr output;
 };
 
-// A lookup in a table of rows `j`: where the rows are cut, the output is partial.
+// A look-up in a table of rows `j`: where the rows are cut, the output is partial.
 Lookup lookup(const SpmdCall& call, const SpmdTensor& ids, const SpmdTensor& table) {
   std::string ids_axes = letters(ids.shape.size());
   if (ids_axes.find('j') != std::string::npos)

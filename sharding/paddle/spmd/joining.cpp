@@ -19,7 +19,7 @@ SpmdAnswer concat(const SpmdCall& call) {
   return {.inputs = {wanted}, .outputs = {output}};
 }
 
-// stack(tensors, axis): the tensors are cut alike, and what is partial in all stays so.
+// stack(tensors, axis): the tensors are cut alike; a mesh dim that is partial in all stays partial.
 SpmdAnswer stack(const SpmdCall& call) {
   std::size_t first = first_nonempty(call);
   std::size_t dims = call.tensors(0)[first].shape.size();

@@ -6,7 +6,7 @@ namespace simmesh::paddle {
 
 namespace {
 
-// The layout in which only the first `count` dims stay cut.
+// Returns the layout in which only the first `count` dims stay cut.
 Dims leading(const SpmdCall& call, const SpmdTensor& x, std::size_t count) {
   Dims single = call.single(x);
   for (std::size_t dim = count; dim < single.size(); ++dim) single[dim] = -1;
@@ -37,7 +37,7 @@ SpmdAnswer rms_norm(const SpmdCall& call) {
           .outputs = {attr_of(wanted), statistics_attr(wanted, begin)}};
 }
 
-// Images (and other samples) are whole: group_norm keeps the cut of the batch, instance_norm also
+// Each image (or other sample) is whole: group_norm keeps the cut of the batch, instance_norm also
 // that of the channels.
 SpmdAnswer sample_norm(const SpmdCall& call, std::size_t kept) {
   Dims wanted = leading(call, call.tensor(0), kept);
@@ -49,8 +49,8 @@ SpmdAnswer sample_norm(const SpmdCall& call, std::size_t kept) {
 SpmdAnswer group_norm(const SpmdCall& call) { return sample_norm(call, 1); }
 SpmdAnswer instance_norm(const SpmdCall& call) { return sample_norm(call, 2); }
 
-// batch_norm(x, mean, variance, scale, bias, is_test, momentum, epsilon, data_format, ..): only
-// the channels stay cut, and the statistics with them. Whatever the format, they are dim 1.
+// batch_norm(x, mean, variance, scale, bias, is_test, momentum, epsilon, data_format, ..): only the
+// channels stay cut, and the statistics with them. The channels are dim 1, whatever the format.
 SpmdAnswer batch_norm(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   constexpr std::size_t channel = 1;

@@ -29,7 +29,7 @@ ProductAxes product_axes(const SpmdCall& call, std::size_t x_dims, std::size_t y
           .output = last(batch) + (x_dims == 1 ? "" : "m") + (y_dims == 1 ? "" : "n")};
 }
 
-// A factor as the product uses it: with its last two dims exchanged where it is transposed.
+// Returns a factor as the product uses it: with its last two dims exchanged where it is transposed.
 ProductOperand operand_of(const SpmdCall& call, const SpmdTensor& tensor, const std::string& axes,
                           bool is_transposed) {
   ProductOperand operand{axes, tensor.shape, tensor.attr.dims_mapping};
@@ -47,7 +47,7 @@ DistAttr transposed_back(DistAttr attr, bool is_transposed) {
   return attr;
 }
 
-// A product's factors as it wants them, and the product.
+// The wanted layouts of a product's factors, and the product.
 struct Product {
   DistAttr x;
   DistAttr y;
@@ -91,7 +91,7 @@ bool is_cut(const AxisOperand& operand) {
                      [](std::int64_t mesh_dim) { return mesh_dim >= 0; });
 }
 
-// An outer product has each axis of its two operands once.
+// True for an outer product, which has each axis of its two operands once.
 bool is_outer(const std::vector<std::string>& operands, std::string output) {
   if (operands.size() != 2) return false;
   std::string axes = operands[0] + operands[1];
@@ -100,8 +100,8 @@ bool is_outer(const std::vector<std::string>& operands, std::string output) {
   return axes == output && std::adjacent_find(axes.begin(), axes.end()) == axes.end();
 }
 
-// einsum(tensors, equation): one mesh dim an axis, and of several axes the first one keeps it. Of
-// an outer product only one operand is cut.
+// einsum(tensors, equation): one mesh dim an axis, and of several axes the first one keeps it. Only
+// one operand of an outer product is cut.
 SpmdAnswer einsum(const SpmdCall& call) {
   std::string equation = call.text(0);
   equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
@@ -128,8 +128,8 @@ SpmdAnswer einsum(const SpmdCall& call) {
   return {.inputs = {wanted}, .outputs = {merged.partial_attr(sides[1])}};
 }
 
-// fused_gemm_epilogue(x, y, bias, trans_x, trans_y, activation): the bias lies as the last dim of
-// the product and is partial with it. The second output has no dims.
+// fused_gemm_epilogue(x, y, bias, trans_x, trans_y, activation): the bias has the layout of the
+// last dim of the product and is partial with it. The second output has no dims.
 SpmdAnswer fused_gemm_epilogue(const SpmdCall& call) {
   const SpmdTensor &x = call.tensor(0), &y = call.tensor(1);
   ProductAxes axes = product_axes(call, x.shape.size(), y.shape.size());
@@ -156,7 +156,7 @@ SpmdAnswer fused_gemm_epilogue(const SpmdCall& call) {
           .outputs = {output, DistAttr{}}};
 }
 
-// The layout of a sum over all dims but the last `kept`.
+// Returns the layout of a sum over all dims but the last `kept`.
 DistAttr summed_to(const DistAttr& attr, std::size_t kept) {
   DistAttr result{.dims_mapping = {}, .partial_status = attr.partial_status};
   std::size_t summed = attr.dims_mapping.size() - std::min(kept, attr.dims_mapping.size());
@@ -170,7 +170,7 @@ DistAttr summed_to(const DistAttr& attr, std::size_t kept) {
   return result;
 }
 
-// The layout as Paddle prints it, with mesh dims named x, y, z and so on.
+// Returns the layout as Paddle prints it, with mesh dims named x, y, z and so on.
 std::string printed(const SpmdCall& call, const DistAttr& attr) {
   std::string names, cuts, partial;
   for (std::size_t dim = 0; dim < call.mesh_shape.size(); ++dim)
@@ -199,8 +199,8 @@ void require_same(const SpmdCall& call, std::string_view given, std::string_view
 }
 
 // fused_linear_param_grad_add(x, dout, dweight, dbias, multi_precision, has_bias) adds the
-// gradients of a linear layer to dweight and dbias, which must lie as the gradients do (or be
-// absent): it moves nothing.
+// gradients of a linear layer to dweight and dbias, which must have the layouts of the gradients
+// (or be absent): it moves nothing.
 SpmdAnswer fused_linear_param_grad_add(const SpmdCall& call) {
   Product product = product_of(call, true, false);
   DistAttr weight = summed_to(product.output, 2);

@@ -12,7 +12,7 @@ namespace {
 
 bool is_matrix_axis(char axis) { return axis == 'k' || axis == 'm' || axis == 'n'; }
 
-// How much a list of dims is cut.
+// A measure of how much a list of dims is cut.
 struct CutMeasure {
   std::int64_t co_shards = -1;
   std::int64_t shards = -1;

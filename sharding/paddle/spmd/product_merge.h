@@ -16,10 +16,10 @@ struct ProductOperand {
   std::vector<Dims> dims_mapping;
 };
 
-// ProductCuts says which mesh dims cut each axis of a product.
+// ProductCuts are the mesh dims that cut each axis of a product.
 class ProductCuts {
  public:
-  // input returns the wanted layout of a factor; what has size 1 is not cut.
+  // input returns the wanted layout of a factor; dims of size 1 are not cut.
   DistAttr input(const ProductOperand& operand) const;
   // output returns the layout of the product: partial along the mesh dims that cut `k`.
   DistAttr output(const std::string& axes) const;
@@ -29,13 +29,13 @@ class ProductCuts {
   std::map<char, Dims> cuts_;
 };
 
-// merge_product makes the layouts of two factors one, co-shards included. The batch follows the
-// factor whose batch is cut by a co-shard, or into more pieces, or has more dims; mesh dims of the
-// other one come behind. `k` follows the factor that cuts it by a co-shard or into more pieces,
-// else the left one. A mesh dim cuts the batch rather than the matrices, `m` or `n` rather than
-// `k`, and the larger one of `m` and `n` (`m` of equals). Last mesh dims are dropped until the
-// pieces of an axis are equal, but not of `m` and `n`. Raises a ValueError where the factor that is
-// followed has fewer dims of batch than the other.
+// merge_product merges the layouts of two factors, co-shards included. The batch follows the factor
+// whose batch is cut by a co-shard, or into more pieces, or has more dims; mesh dims of the other
+// one come after. `k` follows the factor that cuts it by a co-shard or into more pieces, else the
+// left one. A mesh dim cuts the batch rather than the matrices, `m` or `n` rather than `k`, and the
+// larger one of `m` and `n` (`m` of equals). Last mesh dims are dropped until the pieces of an axis
+// are equal, but not for `m` and `n`. Raises a ValueError where the factor that is followed has
+// fewer batch dims than the other.
 ProductCuts merge_product(const SpmdCall& call, const ProductOperand& x, const ProductOperand& y);
 
 }  // namespace simmesh::paddle

@@ -7,8 +7,8 @@ namespace simmesh::paddle {
 
 namespace {
 
-// Reduces the dims (all where there are none); a cut of one leaves the result partial. Whatever the
-// op is, Paddle's rules of programs call the partial value a sum.
+// Reduces the dims (all where there are none); a cut of one makes the result partial. Whatever the
+// op is, Paddle's rules for programs call the partial value a sum.
 SpmdAnswer reduced(const SpmdCall& call, const std::vector<std::int64_t>& dims, bool keep_dim,
                    ReduceOp op = ReduceOp::sum) {
   const SpmdTensor& x = call.tensor(0);

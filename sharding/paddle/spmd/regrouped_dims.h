@@ -8,9 +8,9 @@
 
 namespace simmesh::paddle {
 
-// DimGroup is a part of a reshape that stands for itself: the elements of its input dims are those
-// of its output dims. An input dim of size 1
-// is in a group only where it meets an output dim of size 1.
+// DimGroup is an independent part of a reshape: the elements of its input dims are those of its
+// output dims. An input dim of size 1 is in a group only where it pairs with an output dim of size
+// 1.
 //
 //   paddle::reshape_groups(Shape{4, 8, 16}, Shape{32, 4, 4});   // {0, 1} -> {0}; {2} -> {1, 2}
 struct DimGroup {
@@ -21,7 +21,8 @@ struct DimGroup {
 };
 
 // reshape_target returns the shape that a reshape asks for: 0 stands for the size that the tensor
-// has there, one -1 for what is left. Raises a ValueError where the elements don't come out.
+// has there, one -1 for the remaining size. Raises a ValueError where the number of elements
+// differs.
 Shape reshape_target(DimSpan shape, const std::vector<std::int64_t>& asked);
 
 // reshape_groups returns the smallest groups, in order. Both shapes have the same number of

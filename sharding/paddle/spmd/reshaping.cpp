@@ -8,9 +8,9 @@ namespace simmesh::paddle {
 
 namespace {
 
-// Carries the cuts of a tensor over to the dims that are made of its dims. Of dims that are joined
-// the cuts wander to the first one, as long as each follows the one before it without a gap and all
-// together divide the first dim, before and after.
+// Carries the cuts of a tensor over to the dims that are made of its dims. The cuts of joined dims
+// move to the first one, as long as each follows the one before it without a gap and all together
+// divide the first dim, before and after.
 SpmdAnswer regrouped(const SpmdCall& call, const std::vector<DimGroup>& groups,
                      const Shape& output_shape) {
   const SpmdTensor& x = call.tensor(0);
@@ -43,7 +43,7 @@ SpmdAnswer regrouped(const SpmdCall& call, const std::vector<DimGroup>& groups,
   return {.inputs = {wanted}, .outputs = {output}};
 }
 
-// reshape(x, shape): -1 stands for what is left, 0 for the size that x has there.
+// reshape(x, shape): -1 stands for the remaining size, 0 for the size that x has there.
 SpmdAnswer reshape(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   Shape shape = reshape_target(x.shape, call.integers(0));
@@ -71,8 +71,8 @@ SpmdAnswer flatten(const SpmdCall& call) {
   return regrouped(call, groups, shape);
 }
 
-// The layout of the dims that stay, in a tensor with new ones; -1 for a new one. What is partial is
-// reduced first.
+// Returns the layout of the dims that stay, in a tensor with new ones; -1 for a new one. A partial
+// tensor is reduced first.
 SpmdAnswer rearranged(const SpmdCall& call, const std::vector<std::int64_t>& from) {
   Dims single = call.single(call.tensor(0));
   Dims wanted(single.size(), -1), output;
@@ -123,7 +123,7 @@ SpmdAnswer unsqueeze(const SpmdCall& call) {
   return rearranged(call, from);
 }
 
-// transpose(x, perm) keeps what is partial. Of the output no cut is left that doesn't divide.
+// transpose(x, perm) keeps partial mesh dims. The output keeps only cuts that divide its dims.
 SpmdAnswer transpose(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   DistAttr output{.dims_mapping = {}, .partial_status = x.attr.partial_status};
@@ -135,7 +135,7 @@ SpmdAnswer transpose(const SpmdCall& call) {
   return {.inputs = {x.attr}, .outputs = {output}};
 }
 
-// tile(x, repeat_times): a dim that is repeated is whole; the counts belong to the last dims.
+// tile(x, repeat_times): a repeated dim is whole; the counts belong to the last dims.
 SpmdAnswer tile(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   std::vector<std::int64_t> counts = call.integers(0);

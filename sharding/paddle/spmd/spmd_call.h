@@ -15,7 +15,7 @@
 
 namespace simmesh::paddle {
 
-// SpmdTensor is what a sharding rule knows of a tensor.
+// SpmdTensor is the part of a tensor that a sharding rule knows.
 struct SpmdTensor {
   Shape shape;
   DistAttr attr;
@@ -34,15 +34,15 @@ struct SpmdArgument {
 using SpmdAttribute =
     std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>>;
 
-// SpmdCall is the call of an op for which a rule is asked: its tensors as the caller has them laid
-// out, and its attributes in the order of the rule's signature.
+// SpmdCall is the call of an op that a rule gets: its tensors with the caller's layouts, and its
+// attributes in the order of the rule's signature.
 //
 //   paddle::SpmdTensor cut{.shape = {8, 16}, .attr = {.dims_mapping = {{0}, {}}}};
 //   paddle::SpmdTensor whole{.shape = {16, 4}, .attr = paddle::DistAttr::replicated(2)};
 //   paddle::SpmdCall call{.op = "matmul", .mesh_shape = {2, 2},
 //                         .inputs = {cut, whole}, .attributes = {false, false}};
 //
-// The accessors throw a ValueError that names the op where an argument is missing or of another
+// The accessors raise a ValueError that names the op where an argument is missing or of another
 // type.
 struct SpmdCall {
   std::string op;
@@ -50,18 +50,19 @@ struct SpmdCall {
   std::vector<SpmdArgument> inputs;
   std::vector<SpmdAttribute> attributes = {};
 
-  // tensor is an argument that is one tensor, tensors one that is a list.
+  // tensor returns an argument that is one tensor, tensors one that is a list.
   const SpmdTensor& tensor(std::size_t index) const;
   const std::vector<SpmdTensor>& tensors(std::size_t index) const;
 
+  // These return an attribute, by its place, as a value of that type. integers also takes one
+  // integer for a list of one.
   bool boolean(std::size_t index) const;
   std::int64_t integer(std::size_t index) const;
   std::string text(std::size_t index) const;
-  // integers also takes one integer for a list of one.
   std::vector<std::int64_t> integers(std::size_t index) const;
 
-  // single returns the layout of a tensor with at most one mesh dim a tensor dim, -1 for none: what
-  // a rule sees that knows no co-shards.
+  // single returns the layout of a tensor with at most one mesh dim a tensor dim, -1 for none, for
+  // rules without co-shards.
   Dims single(const SpmdTensor& tensor) const {
     return one_mesh_dim(tensor.attr.dims_mapping, mesh_shape).dims_mapping;
   }
@@ -82,8 +83,9 @@ struct SpmdLayout {
   bool operator==(const SpmdLayout&) const = default;
 };
 
-// SpmdAnswer is what a rule says: how the op wants its inputs, and how its outputs lie then. The
-// reshard before the op is the difference between inputs as they are and as they are wanted.
+// SpmdAnswer is the result of a rule: the layouts that the op needs for its inputs, and those of
+// its outputs. The reshard before the op is the difference between the inputs' layouts and the
+// needed ones.
 struct SpmdAnswer {
   std::vector<SpmdLayout> inputs;
   std::vector<SpmdLayout> outputs;
@@ -91,11 +93,11 @@ struct SpmdAnswer {
   bool operator==(const SpmdAnswer&) const = default;
 };
 
-// attr_of returns the layout that a rule for one mesh dim a tensor dim speaks of: -1 for none.
+// attr_of returns the layout of a rule for one mesh dim a tensor dim: -1 for none.
 DistAttr attr_of(DimSpan single);
 
-// refuse raises what a rule says that has no answer: a NotImplementedError ("Unimplemented"), or a
-// ValueError ("InvalidArgument"), with Paddle's word before the message.
+// refuse raises the error of a rule that has no answer: a NotImplementedError ("Unimplemented"), or
+// a ValueError ("InvalidArgument"), with Paddle's word before the message.
 template <class... Args>
 [[noreturn]] void refuse_unimplemented(const SpmdCall& call, fmt::format_string<Args...> format,
                                        Args&&... args) {

@@ -19,7 +19,7 @@ struct NamedSpmdRule {
   SpmdRule rule;
 };
 
-// infer_spmd asks the rule of the call's op. Raises a KeyError for an op without a rule, a
+// infer_spmd runs the rule of the call's op. Raises a KeyError for an op without a rule, a
 // ValueError for layouts that can't be on that mesh, and what the rule raises.
 //
 //   paddle::SpmdTensor cut{.shape = {8, 16}, .attr = {.dims_mapping = {{0}, {}}}};

@@ -8,9 +8,9 @@ namespace simmesh::paddle {
 
 namespace {
 
-// Ops that need some dims whole and run along the others: a cut of those dims is taken back.
+// Ops that need some dims whole and run along the others: a cut of those dims is removed.
 
-// The layout with at most one mesh dim a tensor dim, and some dims whole.
+// Returns the layout with at most one mesh dim a tensor dim, and some dims whole.
 DistAttr whole(const SpmdCall& call, const SpmdTensor& x, const std::vector<std::int64_t>& dims) {
   Dims single = call.single(x);
   for (std::int64_t dim : dims) single[call.dim_of(dim, single.size())] = -1;
@@ -24,7 +24,7 @@ DistAttr without_dim(DistAttr attr, std::size_t dim) {
   return attr;
 }
 
-// The layout with co-shards, and some dims whole.
+// Returns the layout with co-shards, and some dims whole.
 DistAttr whole_co_shards(const SpmdCall& call, const SpmdTensor& x,
                          const std::vector<std::int64_t>& dims) {
   DistAttr attr{.dims_mapping = x.attr.dims_mapping, .partial_status = {}};
@@ -32,7 +32,7 @@ DistAttr whole_co_shards(const SpmdCall& call, const SpmdTensor& x,
   return attr;
 }
 
-// softmax(x, axis): of the output no cut is left that doesn't divide its dim.
+// softmax(x, axis): the output keeps only cuts that divide its dims.
 SpmdAnswer softmax(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   DistAttr wanted = whole_co_shards(call, x, {call.integer(0)});
@@ -93,7 +93,7 @@ void require_output_count(const SpmdCall& call, std::int64_t count) {
     refuse_argument(call, "expected at most {} outputs, got {}", outputs_max, count);
 }
 
-// unbind(x, axis): what is partial stays so until the op has it.
+// unbind(x, axis): a partial tensor stays partial until the op has it.
 SpmdAnswer unbind(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   std::size_t dim = call.dim_of(call.integer(0), x.shape.size());
@@ -123,7 +123,7 @@ SpmdAnswer split_with_num(const SpmdCall& call) {
 }
 
 // slice(x, axes, starts, ends, infer_flags, decrease_axis) and strided_slice(x, axes, starts, ends,
-// strides). That a dim of one element may go is not for these rules.
+// strides). These rules don't know that a dim of one element may be dropped.
 SpmdAnswer slice(const SpmdCall& call) {
   DistAttr wanted = whole(call, call.tensor(0), call.integers(0));
   return {.inputs = {wanted}, .outputs = {wanted}};

@@ -2,8 +2,8 @@
 
 #include "collectives/collectives.h"
 #include "core/ops/call.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -18,8 +18,8 @@ StrategyRows equal_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// A difference anywhere is one for all ranks of the mesh. They ask each other in any case, as
-// PyTorch's do, so that a call costs the same wherever its tensors lie.
+// A difference on one rank is a difference for all ranks of the mesh. They communicate in any case,
+// as PyTorch's do, so that a call costs the same whatever its placements.
 std::vector<Tensor> equal_everywhere(const LocalCall& call) {
   std::vector<Tensor> outputs = simmesh::call(call.op, call.inputs, call.attributes);
   return {all_reduce(outputs[0], ReduceOp::min, call.output_specs[0]->groups->whole())};
@@ -27,7 +27,7 @@ std::vector<Tensor> equal_everywhere(const LocalCall& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> comparison_strategies() {
+void comparison_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"eq", elementwise()},
       {"ne", elementwise()},
@@ -37,7 +37,7 @@ gsl::span<const OpStrategy> comparison_strategies() {
       {"ge", elementwise()},
       {"equal", {.rows = equal_rows, .accepts_short_dims = true, .compute = equal_everywhere}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

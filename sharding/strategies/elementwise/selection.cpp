@@ -1,14 +1,14 @@
 #include "core/ops/elementwise/selection.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 namespace {
 
-// One bound as a tensor makes clamp the larger or the lesser of two.
+// A single bound that is a tensor makes clamp the larger or the lesser of two.
 StrategyRows clamp_rows(const StrategyRequest& call) {
   auto is_given = [&](std::size_t i) {
     return i < call.inputs.size() && call.inputs[i].is_defined;
@@ -18,19 +18,19 @@ StrategyRows clamp_rows(const StrategyRequest& call) {
   return elementwise_rows(call);
 }
 
-// Where infinities become what finite numbers lie beyond, the largest argument need not give the
-// largest result.
+// Where an infinity is replaced by a smaller number than some finite ones, the largest argument
+// need not give the largest result.
 StrategyRows nan_to_num_rows(const StrategyRequest& call) {
   double most = largest_finite(call.inputs[0].dtype);
-  double above = number_or(call.attributes, "posinf", most).as<double>();
-  double below = number_or(call.attributes, "neginf", -most).as<double>();
+  double above = call.attributes.get_or(attribute::posinf, most).as<double>();
+  double below = call.attributes.get_or(attribute::neginf, -most).as<double>();
   bool is_increasing = above >= most && below <= -most;
   return elementwise_rows(call, is_increasing ? increasing_rows() : StrategyRows());
 }
 
 }  // namespace
 
-gsl::span<const OpStrategy> selection_strategies() {
+void selection_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"maximum", elementwise(largest_rows())},
       {"minimum", elementwise(least_rows())},
@@ -42,7 +42,7 @@ gsl::span<const OpStrategy> selection_strategies() {
       {"copysign", elementwise()},
       {"nan_to_num", {.rows = nan_to_num_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

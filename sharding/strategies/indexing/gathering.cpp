@@ -1,10 +1,10 @@
 #include "core/ops/indexing/gathering.h"
 
 #include "core/ops/call.h"
-#include "core/ops/indexing/places.h"
-#include "sharding/strategies/families.h"
-#include "sharding/strategies/indexing/table_lookup.h"
+#include "core/ops/kernels/places.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/strategy_table.h"
+#include "sharding/strategies/table_lookup.h"
 
 namespace simmesh {
 
@@ -12,7 +12,7 @@ namespace {
 
 std::int64_t rank_of(const TensorType& type) { return std::int64_t(type.shape.size()); }
 
-// By columns of the table, by its rows, or by a dim of the indices.
+// Splits columns of the table, its rows, or a dim of the indices.
 StrategyRows embedding_rows(const StrategyRequest& call) {
   std::int64_t dims = rank_of(call.inputs[1]);
   StrategyRows rows = {splitting_rule({Shard(1), Replicate()}, Shard(dims)), lookup_row(call, 0)};
@@ -21,12 +21,12 @@ StrategyRows embedding_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// The row without a gradient is one of the whole table, and nothing to a lookup.
+// The padding row is numbered in the whole table, and a look-up ignores it.
 std::vector<Tensor> embedded_piece(const LocalCall& call) { return looked_up(call, 0); }
 
 Attributes without_padding(const LocalCall& call) {
   Attributes attributes = call.attributes;
-  attributes.set("padding_idx", std::int64_t(-1));
+  attributes.set(attribute::padding_idx = -1);
   return attributes;
 }
 
@@ -38,7 +38,8 @@ StrategyRows embedding_backward_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// Of a dim that is not gathered along, an index may reach only a part: then pieces don't meet.
+// Along a dim that isn't gathered, an index may be shorter than x; then its pieces don't match
+// those of x.
 StrategyRows gather_rows(const StrategyRequest& call) {
   const Shape &x = call.inputs[0].shape, &index = call.inputs[1].shape;
   if (x.empty() || index.size() != x.size()) return {};
@@ -80,7 +81,7 @@ StrategyRows one_hot_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> gathering_strategies() {
+void gathering_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"embedding",
        {.rows = embedding_rows, .local_attributes = without_padding, .compute = embedded_piece}},
@@ -89,7 +90,7 @@ gsl::span<const OpStrategy> gathering_strategies() {
       {"index_select", {.rows = index_select_rows}},
       {"one_hot", {.rows = one_hot_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 namespace {
 
-// IndexedDims says which dims of a tensor are indexed, and where the others and those of the
-// indices are in the result.
+// IndexedDims are the dims of a tensor that are indexed, and the places of the others and of the
+// indices' dims in the result.
 struct IndexedDims {
   Dims others;            // of x
   std::int64_t count;     // of the dims of the indices
@@ -32,7 +32,7 @@ struct IndexedDims {
     position = are_together && first >= 0 ? first : 0;
   }
 
-  // place_of returns where the i-th of the others is in the result.
+  // place_of returns the place in the result of the i-th of the others.
   std::int64_t place_of(std::size_t i) const {
     return std::int64_t(i) < position ? std::int64_t(i) : std::int64_t(i) + count;
   }
@@ -45,8 +45,8 @@ StrategyRow row_of(const StrategyRequest& call, const Placement& x, const Placem
   return row;
 }
 
-// All indices that have a dim of the result, counted from the first of the indices' ones, are split
-// along it; nothing where none has.
+// Splits all indices that have a given dim of the result, counted from the first of the indices'
+// dims, along it; empty where none has.
 std::optional<StrategyRow> row_of_indices(const StrategyRequest& call, const IndexedDims& dims,
                                           std::int64_t dim) {
   StrategyRow row = row_of(call, Replicate(), Shard(dims.position + dim));
@@ -91,12 +91,12 @@ StrategyRows index_put_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> indexing_strategies() {
+void indexing_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"index", {.rows = index_rows, .takes_list = true}},
       {"index_put", going_on({.rows = index_put_rows, .takes_list = true})},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

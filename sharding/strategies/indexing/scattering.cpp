@@ -1,15 +1,15 @@
 #include "core/ops/indexing/scattering.h"
 
-#include "core/ops/indexing/places.h"
-#include "sharding/strategies/families.h"
-#include "sharding/strategies/indexing/scatter_rows.h"
+#include "core/ops/kernels/places.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/scatter_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 namespace {
 
-// The source has the sizes of x but along the dim that is written, of which every rank needs all
+// The source has the sizes of x except along the dim that is written, where every rank needs all
 // indices.
 StrategyRows index_writing_rows(const StrategyRequest& call) {
   const Shape& x = call.inputs[0].shape;
@@ -24,7 +24,7 @@ StrategyRows index_writing_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// A value that every rank writes stays what it is in an average, a minimum and a maximum.
+// If every rank writes the same value, its average, minimum and maximum are that value.
 StrategyRows index_fill_rows(const StrategyRequest& call) {
   StrategyRows rows = index_writing_rows(call);
   add_partial_rows(rows, rule({Partial(), Replicate()}, Partial()),
@@ -32,7 +32,7 @@ StrategyRows index_fill_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// What is written to a partial sum is partial itself. Pieces are preferred to the whole.
+// Values written to a partial sum are partial themselves. Pieces are preferred to the whole.
 StrategyRows index_source_rows(const StrategyRequest& call) {
   StrategyRows rows = index_writing_rows(call);
   rows.push_back(rule({Partial(), Replicate(), Partial()}, Partial()));
@@ -42,7 +42,7 @@ StrategyRows index_source_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> scattering_strategies() {
+void scattering_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"scatter", {.rows = scatter_rows}},
       {"scatter_add", going_on({.rows = scatter_rows})},
@@ -50,7 +50,7 @@ gsl::span<const OpStrategy> scattering_strategies() {
       {"index_copy", {.rows = index_source_rows}},
       {"index_fill", {.rows = index_fill_rows}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

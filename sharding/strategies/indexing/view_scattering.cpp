@@ -1,14 +1,14 @@
 #include "core/ops/indexing/view_scattering.h"
 
-#include "core/ops/indexing/places.h"
-#include "sharding/strategies/families.h"
+#include "core/ops/kernels/places.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 namespace {
 
-// The source has the dims of x, or those but the one that is written to.
+// The source has the dims of x, or all but the one that is written to.
 StrategyRows rows_beside_dim(const StrategyRequest& call) {
   const Shape& x = call.inputs[0].shape;
   std::int64_t written = indexed_dim(call.attributes, x);
@@ -21,7 +21,7 @@ StrategyRows rows_beside_dim(const StrategyRequest& call) {
   return rows;
 }
 
-// Every element comes from one of both, so that those of partial tensors go on partial.
+// Every element comes from one of the two, so partial tensors give a partial one.
 StrategyRows slice_scatter_rows(const StrategyRequest& call) {
   StrategyRows rows = rows_beside_dim(call);
   add_partial_rows(rows, rule({Partial(), Partial()}, Partial()));
@@ -30,12 +30,12 @@ StrategyRows slice_scatter_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> view_scattering_strategies() {
+void view_scattering_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"select_scatter", {.rows = rows_beside_dim}},
       {"slice_scatter", {.rows = slice_scatter_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -12,8 +12,8 @@ namespace {
 
 const Placement sum_of_terms = Partial(ReduceOp::sum);
 
-// Contraction names the dims of a product a b by letters: those that both factors and the result
-// have (a batch), those of both factors alone (summed), and those of one factor and the result.
+// Contraction names the dims of a product a b by letters: dims of both factors and the result (a
+// batch), dims of both factors only (summed), and dims of one factor and the result.
 //
 //   {"mk", "kn", "mn"}   // mm
 struct Contraction {
@@ -68,8 +68,8 @@ ShardingStrategy product_strategy(const Contraction& product) {
   }};
 }
 
-// Whether no input becomes partial in a way in which none is.
-bool pends_as_given(const MeshRequest& request, const MeshCandidate& candidate) {
+// True if every Partial of the candidate is already the placement of some input.
+bool is_partial_as_given(const MeshRequest& request, const MeshCandidate& candidate) {
   auto is_given = [&](const Placement& partial) {
     return std::any_of(request.given.begin(), request.given.end(), [&](const auto& list) {
       return list && std::find(list->begin(), list->end(), partial) != list->end();
@@ -83,8 +83,8 @@ bool pends_as_given(const MeshRequest& request, const MeshCandidate& candidate) 
   return true;
 }
 
-// A product with a vector is preferred in pieces where the whole costs the same. PyTorch runs it by
-// parts, for which it tries the placements alone that its inputs have.
+// A product with a vector prefers pieces where the whole costs the same. PyTorch runs it as simpler
+// ops, for which it tries only the placements that its inputs have.
 ShardingStrategy vector_product_strategy() {
   return {.rows =
               [](const StrategyRequest& call) {
@@ -95,10 +95,11 @@ ShardingStrategy vector_product_strategy() {
                      rule({sum_of_terms, whole}, sum_of_terms),
                      rule({whole, sum_of_terms}, sum_of_terms), rule({whole, whole}, whole)});
               },
-          .filter = pends_as_given};
+          .filter = is_partial_as_given};
 }
 
-// The addend lies like the result, of which it may lack dims, or have them with size one.
+// Returns the placement of the addend for that of the result; the addend may lack dims, or have
+// them with size one.
 Placement addend_like(const Placement& result, const Shape& addend, const Shape& shape) {
   if (!result.splits()) return result;
   std::int64_t dim = result.dim() - std::int64_t(shape.size() - addend.size());
@@ -123,7 +124,7 @@ constexpr Contraction batches = {"bmk", "bkn", "bmn"};
 
 }  // namespace
 
-gsl::span<const OpStrategy> product_strategies() {
+void products_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"mm", product_strategy(matrices)},
       {"bmm", product_strategy(batches)},
@@ -136,7 +137,7 @@ gsl::span<const OpStrategy> product_strategies() {
                         call.inputs.size() > 2 ? call.inputs[2] : Tensor())};
        }}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

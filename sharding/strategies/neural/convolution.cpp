@@ -1,7 +1,7 @@
 #include "core/ops/neural/convolution.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/local_sizes.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -12,7 +12,7 @@ constexpr std::int64_t batch_dim = 0, channel_dim = 1, width_dim = 3;
 constexpr std::int64_t out_dim = 0, in_dim = 1;
 const Placement partial_weight = Partial(ReduceOp::sum);
 
-// Whether the windows lie side by side along the width, so that none needs elements of two pieces.
+// True if windows don't overlap along the width, so that none needs elements of two pieces.
 bool tiles_width(const Convolution2d& options, const Shape& weight) {
   return options.padding[1] == 0 && options.dilation[1] == 1 && options.stride[1] == weight[3];
 }
@@ -47,7 +47,7 @@ StrategyRows weight_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// Pieces of the width are whole windows: one plain shard, of as many windows on every rank.
+// Pieces of the width are whole windows: one plain shard, with equally many windows on every rank.
 bool cuts_between_windows(const MeshRequest& request, const MeshCandidate& candidate) {
   const Placements& images = *candidate.inputs[0];
   std::int64_t windows = convolution_of(request.call.attributes).stride[1], shards = 0;
@@ -62,15 +62,15 @@ bool cuts_between_windows(const MeshRequest& request, const MeshCandidate& candi
 
 }  // namespace
 
-gsl::span<const OpStrategy> convolution_strategies() {
+void convolution_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"convolution", {.rows = convolution_rows, .filter = cuts_between_windows}},
       {"convolution_weight",
        {.rows = weight_rows,
         .filter = cuts_between_windows,
-        .local_attributes = local_sizes("weight_size")}},
+        .local_attributes = local_sizes(attribute::weight_size)}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

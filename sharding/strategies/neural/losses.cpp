@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "core/ops/neural/class_targets.h"
 #include "core/ops/promotion.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -15,7 +14,7 @@ std::optional<Placement> of_optional(const TensorType& type, const Placement& pl
 }
 
 // Inputs: scores, targets, which have no class dim, and the weights of all classes. A mean over
-// pieces would have to be weighted by what the pieces weigh.
+// pieces would have to be weighted by the pieces' total weights.
 StrategyRows class_loss_rows(const StrategyRequest& call) {
   StrategyRows rows;
   LossReduction reduction = reduction_of(call.attributes);
@@ -37,7 +36,7 @@ StrategyRows class_loss_rows(const StrategyRequest& call) {
 
 Shape loss_shape(const StrategyRequest& call) { return broadcast_shapes(call.inputs); }
 
-// The dim of a loss that a dim of an input is, counted from the last one.
+// Returns the dim of a loss for a dim of an input; dims are aligned at the last one.
 std::int64_t dim_of_loss(std::int64_t dim, const TensorType& input, const Shape& shape) {
   return dim + std::int64_t(shape.size() - input.shape.size());
 }
@@ -53,8 +52,8 @@ Placement reduced_shard(LossReduction reduction, std::int64_t dim) {
   return Partial(reduction == LossReduction::mean ? ReduceOp::avg : ReduceOp::sum);
 }
 
-// A loss of each element, of inputs that are broadcast, and its sum or mean. PyTorch runs it by
-// parts, of which it tries pieces before the whole.
+// Rows of a loss of each element, of inputs that are broadcast, and its sum or mean. PyTorch runs
+// it as simpler ops, for which it tries pieces before the whole.
 StrategyRows element_loss_rows(const StrategyRequest& call) {
   StrategyRows rows;
   Shape shape = loss_shape(call);
@@ -73,7 +72,7 @@ StrategyRows element_loss_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// The number of pieces into which each dim of the loss is cut; 0 where they are ragged.
+// Returns the number of pieces into which each dim of the loss is cut; 0 where they are ragged.
 Dims pieces_of(const MeshRequest& request, const MeshCandidate& candidate, const Shape& shape) {
   Dims pieces(shape.size(), 1);
   for (std::size_t mesh_dim = 0; mesh_dim < request.mesh_shape.size(); ++mesh_dim)
@@ -89,7 +88,7 @@ Dims pieces_of(const MeshRequest& request, const MeshCandidate& candidate, const
   return pieces;
 }
 
-// A mean of means is right where each is of as many elements.
+// A mean of means is correct where each is of equally many elements.
 bool has_even_pieces(const MeshRequest& request, const MeshCandidate& candidate) {
   if (reduction_of(request.call.attributes) != LossReduction::mean) return true;
   Shape shape = loss_shape(request.call);
@@ -103,13 +102,13 @@ ShardingStrategy element_loss() { return {.rows = element_loss_rows, .filter = h
 
 }  // namespace
 
-gsl::span<const OpStrategy> loss_strategies() {
+void losses_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"nll_loss_forward", {.rows = class_loss_rows}},
       {"mse_loss", element_loss()},
       {"binary_cross_entropy_with_logits", element_loss()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

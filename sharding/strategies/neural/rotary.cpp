@@ -1,15 +1,15 @@
 #include "core/ops/neural/rotary.h"
 
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 namespace {
 
-// The elements of a row are whole; rows are cut together with their positions, and whole without
-// any. Turning is linear, but each product of an element and a sine is rounded: the parts of a
-// partial sum would be rounded apart.
+// The elements of a row are whole; rows are split together with their positions, and whole without
+// any. Rotation is linear, but each product of an element and a sine is rounded, so the parts of a
+// partial sum would be rounded separately.
 StrategyRows turned_rows(const StrategyRequest& call) {
   bool has_positions = call.inputs.size() > 1;
   std::int64_t of_rows = std::int64_t(call.inputs[0].shape.size()) - 2;
@@ -25,11 +25,11 @@ StrategyRows turned_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> rotary_strategies() {
+void rotary_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"rotary_embedding", {.rows = turned_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -2,25 +2,26 @@
 
 #include "core/ops/call.h"
 #include "sharding/dtensor/local_boxes.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/like_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 namespace {
 
-// The part of the logical tensor that a box is; a call may itself draw a part of a larger one.
+// Returns the attributes of the draw of a box of the logical tensor; a call may itself draw a part
+// of a larger tensor.
 Attributes draw_of(const LocalCall& call, const LocalBox& box) {
   Attributes attributes = call.attributes;
   Dims offset = box.global_offset;
-  if (attributes.has("global_shape")) {
-    const Dims& start = attributes.get<Dims>("offset");
+  if (attributes.has(attribute::global_shape)) {
+    const Dims& start = attributes.get(attribute::global_offset);
     for (std::size_t dim = 0; dim < offset.size(); ++dim) offset[dim] += start[dim];
   } else {
-    attributes.set("global_shape", call.output_specs[0]->shape);
+    attributes.set(attribute::global_shape = call.output_specs[0]->shape);
   }
-  attributes.set("offset", offset);
+  attributes.set(attribute::global_offset = offset);
   return attributes;
 }
 
@@ -36,7 +37,7 @@ std::vector<Tensor> drawn_in_box(const LocalCall& call, const LocalBox& box) {
   return simmesh::call(call.op, parts, draw_of(call, box));
 }
 
-// A rank draws for its piece what one device draws there.
+// A rank draws the numbers that one device draws for its piece.
 std::vector<Tensor> drawn_as_whole(const LocalCall& call) {
   if (call.output_specs[0]->shape.empty())
     return simmesh::call(call.op, call.inputs, call.attributes);
@@ -67,7 +68,7 @@ ShardingStrategy drawn_like() {
 
 }  // namespace
 
-gsl::span<const OpStrategy> random_strategies() {
+void random_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"rand", {}},
       {"randn", {}},
@@ -76,7 +77,7 @@ gsl::span<const OpStrategy> random_strategies() {
       {"bernoulli", drawn_for_elements()},
       {"native_dropout", drawn_for_elements()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,12 +1,12 @@
 #include "core/ops/reductions/membership.h"
 
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 namespace {
 
-// Each element is looked for among all others. Pieces are preferred to the whole.
+// Each element is compared with all others. Pieces are preferred to the whole.
 StrategyRows membership_rows(const StrategyRequest& call) {
   StrategyRows rows;
   for (std::int64_t dim = 0; dim < std::int64_t(call.inputs[0].shape.size()); ++dim)
@@ -17,11 +17,11 @@ StrategyRows membership_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> membership_strategies() {
+void membership_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"isin", {.rows = membership_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -4,26 +4,26 @@
 #include <limits>
 
 #include "core/ops/call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "core/ops/promotion.h"
-#include "core/ops/reductions/reduction_call.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 namespace {
 
-double exponent_of(const Attributes& attributes) { return attributes.get<double>("ord"); }
+double exponent_of(const Attributes& attributes) { return attributes.get(attribute::ord); }
 
-// How the norms of parts make that of the whole.
+// Returns the partial placement by which the norms of parts give the norm of the whole.
 Placement partial_norm(double p) {
   if (p == 0) return Partial(ReduceOp::sum);
   if (std::isinf(p)) return Partial(p > 0 ? ReduceOp::max : ReduceOp::min);
   return NormPartial(p);
 }
 
-// Nothing is less than what a piece without elements has as its least magnitude.
+// An empty piece contributes +inf, the identity of min.
 std::vector<Tensor> norm_of_piece(const LocalCall& call) {
   double p = exponent_of(call.attributes);
   if (std::isinf(p) && p < 0 && call.inputs[0].numel() == 0)
@@ -32,7 +32,7 @@ std::vector<Tensor> norm_of_piece(const LocalCall& call) {
   return simmesh::call(call.op, call.inputs, call.attributes);
 }
 
-// Partial values have other magnitudes than their parts, so none is passed on.
+// A partial tensor has other magnitudes than its parts, so no partial placement passes.
 ShardingStrategy vector_norm_strategy() {
   return {.rows =
               [](const StrategyRequest& call) {
@@ -42,7 +42,8 @@ ShardingStrategy vector_norm_strategy() {
           .compute = norm_of_piece};
 }
 
-// The norm of a difference. PyTorch runs it by parts, of which it tries pieces before the whole.
+// The norm of a difference. PyTorch runs it as simpler ops, for which it tries pieces before the
+// whole.
 StrategyRows dist_rows(const StrategyRequest& call) {
   TensorType difference{broadcast_shapes(call.inputs), call.outputs[0].dtype};
   StrategyRows rows =
@@ -54,7 +55,7 @@ StrategyRows dist_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> statistics_strategies() {
+void statistics_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"var", reduction()},
       {"std", reduction()},
@@ -63,7 +64,7 @@ gsl::span<const OpStrategy> statistics_strategies() {
       {"linalg_vector_norm", vector_norm_strategy()},
       {"dist", {.rows = dist_rows, .compute = norm_of_piece}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

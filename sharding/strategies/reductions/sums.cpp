@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 namespace {
 
-// Rows of a reduction whose parts combine by the op that also reduces them.
+// Returns the rows of a reduction whose parts combine by the op that also reduces them.
 StrategyRows combining_rows(const StrategyRequest& call, ReduceOp op, bool passes_partial) {
   Placement partial = Partial(op);
   StrategyRows rows = reduction_rows(call, partial);
@@ -33,7 +33,7 @@ std::int64_t shards_of(PlacementSpan placements, std::int64_t dim, DimSpan mesh_
   return shards;
 }
 
-// An average of averages is right where each is of as many elements.
+// An average of averages is correct where each is of equally many elements.
 bool has_even_shards(const MeshRequest& request, const MeshCandidate& candidate) {
   const Shape& shape = request.call.inputs[0].shape;
   const Placements& placements = *candidate.inputs[0];
@@ -54,20 +54,20 @@ ShardingStrategy average() {
       .filter = has_even_shards};
 }
 
-// Where a part of a partial sum is NaN so is the whole, and counts as zero; the other parts alone
-// don't know it. A call whose attribute "passes_partial" is true says that there is none.
+// If one part of a partial sum is NaN, so is the whole, which counts as zero; the other parts alone
+// can't tell. A call with attribute::passes_partial promises that there is none.
 ShardingStrategy sum_without_nans() {
   return {.rows =
               [](const StrategyRequest& call) {
                 return combining_rows(call, ReduceOp::sum,
-                                      call.attributes.get_or("passes_partial", false));
+                                      call.attributes.get_or(attribute::passes_partial, false));
               },
           .accepts_short_dims = true};
 }
 
 }  // namespace
 
-gsl::span<const OpStrategy> sum_strategies() {
+void sums_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"sum", going_on(combining(ReduceOp::sum))},
       {"mean", going_on(average())},
@@ -77,7 +77,7 @@ gsl::span<const OpStrategy> sum_strategies() {
       {"all", reduction()},
       {"count_nonzero", combining(ReduceOp::sum, false)},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

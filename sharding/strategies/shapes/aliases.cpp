@@ -1,16 +1,16 @@
 #include "core/ops/shapes/aliases.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 namespace {
 
-// The bytes of a partial tensor's parts are no parts of its bytes. Where the last dim grows or
-// shrinks, its elements don't stay in their places.
+// The bytes of a partial tensor's parts aren't parts of its bytes. Where the last dim grows or
+// shrinks, its elements move.
 StrategyRows view_dtype_rows(const StrategyRequest& call) {
   std::int64_t last = std::int64_t(call.inputs[0].shape.size()) - 1;
   bool is_resized = call.inputs[0].shape != call.outputs[0].shape;
@@ -18,7 +18,7 @@ StrategyRows view_dtype_rows(const StrategyRequest& call) {
                      {});
 }
 
-// Both parts of a number stay together. There is no largest complex number.
+// Both parts of a complex number stay together. There is no largest complex number.
 StrategyRows complex_rows(const StrategyRequest& call) {
   std::int64_t last = std::int64_t(call.inputs[0].shape.size()) - 1;
   return moving_rows(call, [=](std::int64_t dim) { return dim == last ? -1 : dim; },
@@ -27,7 +27,7 @@ StrategyRows complex_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> alias_strategies() {
+void aliases_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"alias", passing()},
       {"positive", passing()},
@@ -35,7 +35,7 @@ gsl::span<const OpStrategy> alias_strategies() {
       {"view_as_complex", {.rows = complex_rows}},
       {"view_as_real", {.rows = complex_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

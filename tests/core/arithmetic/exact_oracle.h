@@ -74,7 +74,7 @@ class ExactOracle {
     if (dtype == DType::float32) return std::numeric_limits<float>::max();
     return dtype == DType::bfloat16 ? 0x1.FEp127 : 65504.0;
   }
-  // Of a multiple of 2^-shift where the shift is negative.
+  // Shifts a multiple of 2^-shift where the shift is negative.
   static Integer shifted(const Integer& x, int shift) {
     if (shift >= 0) return x << shift;
     Integer magnitude = abs(x) >> -shift;
@@ -90,7 +90,7 @@ inline bool same_double(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-// TermKind says what random_terms of a dtype are like.
+// TermKind is the kind of terms that random_terms returns.
 enum class TermKind { near, wide, whole_range, cancelling, ties, subnormal, special };
 inline constexpr TermKind term_kinds[] = {
     TermKind::near, TermKind::wide,      TermKind::whole_range, TermKind::cancelling,

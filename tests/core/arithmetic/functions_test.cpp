@@ -94,8 +94,8 @@ double float_sweep(Function function, std::uint64_t first, std::uint64_t step) {
 // Rounded once from double: at most half a unit, and what double's own errors add, 3 * 2^-29.
 constexpr double float_bound = 0.50000001;
 
-// All floats take minutes a function. With --gtest_shuffle the seed says which ones are taken, and
-// a repetition takes the next: --gtest_random_seed=1 --gtest_repeat=40993 takes them all.
+// All floats take minutes a function. With --gtest_shuffle the seed selects the floats, and a
+// repetition takes the next ones: --gtest_random_seed=1 --gtest_repeat=40993 takes them all.
 TEST(Functions, FloatsAreWithinHalfAUnit) {
   constexpr std::uint64_t step = 40993;
   auto first = std::uint64_t(testing::UnitTest::GetInstance()->random_seed()) % step;

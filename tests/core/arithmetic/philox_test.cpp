@@ -27,7 +27,7 @@ TEST(Philox, WordsFollowTheCounter) {
   EXPECT_NE(philox_word({.stream = 1}, 2), philox_word({}, 2));
 }
 
-// Each shard of each cut holds what the whole tensor holds there.
+// Each shard of each cut holds the elements that the whole tensor holds there.
 TEST(Philox, ShardsEqualTheWhole) {
   for (RandomKind kind : {RandomKind::uniform, RandomKind::normal})
     for (DType dtype : {DType::float64, DType::float32, DType::bfloat16}) {

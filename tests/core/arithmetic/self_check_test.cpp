@@ -14,7 +14,7 @@ TEST(SelfCheck, EveryHashHolds) {
       EXPECT_EQ(check.computed(set), check.expected) << check.name << " " << to_string(set);
 }
 
-// Data of which nothing rounds would give every order and precision of a sum the same bits.
+// Data that never round would give every order and precision of a sum the same bits.
 TEST(SelfCheck, CanonicalAndExactRowsDifferInEveryDtype) {
   std::map<std::string, std::uint64_t> hashes;
   for (const SelfCheck& check : self_checks()) hashes[check.name] = check.expected;

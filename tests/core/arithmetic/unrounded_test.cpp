@@ -13,7 +13,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// A tensor whose sums are 1e20 + x, of which float32 holds only 1e20.
+// Returns a tensor whose sums are 1e20 + x, of which float32 holds only 1e20.
 Tensor with_small_rests(const Tensor& rests) {
   Tensor large = full(rests.shape(), DType::float32, 1e20);
   auto count = rests.numel();
@@ -24,7 +24,7 @@ Tensor with_small_rests(const Tensor& rests) {
   return result;
 }
 
-// What is left when 1e20 is taken away again: all of the rests where nothing was rounded.
+// Returns the rest when 1e20 is taken away again: all of the rests where nothing was rounded.
 Tensor rests_of(const Tensor& tensor) {
   Tensor rows = tensor.contiguous();
   Tensor large = full(rows.shape(), DType::float32, -1e20);
@@ -101,19 +101,19 @@ Tensor reduced(gsl::span<const Tensor> operands, ReduceOp op, bool keeps = false
   return result;
 }
 
-// Two levels of reductions, as over two mesh dims, are one.
-// Tensors joined along an inner dim lie between each other: a write to one leaves the others' sums.
+// Two levels of reductions, as over two mesh dims, are one. Tensors joined along an inner dim
+// alternate in memory: a write to one keeps the others' sums.
 TEST(Unrounded, StaysBetweenWhatIsWritten) {
   Tensor left = small_values(), right = formula({4, 3}, {.rule = Rule::unit, .seed = 5});
   Tensor joined = zeros({4, 9}, DType::float32);
   Tensor first = joined.narrow({1, 0, 6}), last = joined.narrow({1, 6, 3});
   copy_(first, with_small_rests(left));
-  Tensor seen = joined.clone();  // the write has to make a copy of its own
+  Tensor seen = joined.clone();  // the write must make a copy of its own
   copy_(last, with_small_rests(right));
   EXPECT_TRUE(same_bits(rests_of(first), left));
   EXPECT_TRUE(same_bits(rests_of(last), right));
   EXPECT_TRUE(same_bits(rests_of(seen.narrow({1, 0, 6})), left));
-  // Rounded elements end what is behind those that they replace, and only these.
+  // Rounded elements end the unrounded sums of the elements that they replace, and only of these.
   copy_(last, right);
   EXPECT_TRUE(same_bits(rests_of(first), left));
   EXPECT_FALSE(is_unrounded(last.contiguous()));
@@ -147,7 +147,7 @@ TEST(Unrounded, RoundsOnce) {
             float((1 + 0x1p-24 + 0x1p-50) * double(0.1f)));
 }
 
-// Of one part's infinity the others' sums know, whatever the way.
+// The others' sums include one part's infinity, whatever the way.
 TEST(Unrounded, InfinitiesAreKept) {
   Tensor terms[] = {tensor_of<float>({3}, {infinity, infinity, 1}),
                     tensor_of<float>({3}, {1, -infinity, 2})};

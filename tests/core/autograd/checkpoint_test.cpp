@@ -8,8 +8,8 @@
 #include "core/check/error.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/functions/default_generator.h"
 #include "core/ops/matrices/products.h"
-#include "core/ops/random/default_generator.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/formula.h"
 
@@ -111,7 +111,7 @@ TEST(Checkpoint, LeavesTheInputsOfAnInnerRegionToTheOuterOne) {
   EXPECT_TRUE(same_bits(grad_of(x), grad_of(plain)));
 }
 
-// What one backward pass computed again and didn't use is of no use to the next one.
+// A backward pass doesn't use what another one computed again and left.
 TEST(Checkpoint, RunsAgainInEachBackwardPass) {
   Tensor x = seeded_leaf(1);
   int runs = 0;

@@ -24,7 +24,7 @@ Tensor passed(const Tensor& tensor, std::vector<int>& calls, int number) {
   return output;
 }
 
-// x is used three times behind two nodes and once beside them, with terms whose order shows.
+// x is used three times through two nodes and once beside them, with terms whose order shows.
 Tensor gradient_of(bool is_passed, std::vector<int>& calls) {
   Tensor leaf = full({1}, DType::float32, 1.0);
   set_requires_grad(leaf);
@@ -44,7 +44,7 @@ TEST(PassingNode, LeavesTheOrderOfSums) {
   EXPECT_THAT(calls, ElementsAre(2, 1)) << "each is called once, the outer one first";
 }
 
-// A hook of a tensor behind the node, and `grad`, still see whole gradients.
+// A hook of a tensor after the node, and `grad`, still see whole gradients.
 TEST(PassingNode, ShowsWholeGradientsToWhoAsks) {
   std::vector<int> calls;
   Tensor leaf = full({1}, DType::float32, 2.0);

@@ -21,7 +21,7 @@ TEST(CallSite, TextHoldsTheLastComponentOnly) {
   EXPECT_EQ(to_string(CallSite{}), ":0");
 }
 
-// If this fails, a report of a layer names neither its user's line nor what the call was for.
+// If this fails, a report of a layer names neither its user's line nor the purpose of the call.
 TEST(CallSite, ALabelSaysWhatTheCallIsFor) {
   CallSite site{"/tree/train.cpp", 42};
   CallSite first = labelled(site, "fully_shard of a"), second = labelled(site, "fully_shard of b");

@@ -19,7 +19,7 @@ TEST(Repro, SeedIsUnsigned) {
   EXPECT_NE(text.find("--seed 18446744073709551615 "), text.npos) << text;
 }
 
-// If this fails, a report doesn't say what was built.
+// If this fails, a report doesn't name the source revision.
 TEST(Repro, RevisionIsNeverEmpty) { EXPECT_FALSE(revision().empty()); }
 
 }  // namespace

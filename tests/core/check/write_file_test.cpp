@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-// If this fails, a file is lost or a half of one is left behind.
+// If this fails, a file is lost, or a half of one stays.
 TEST(WriteFile, WritesAllAndLeavesNothingElse) {
   testing::TemporaryFolder folder;
   std::string path = (folder.path() / "a.txt").string();

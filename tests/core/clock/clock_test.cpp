@@ -3,10 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
+#include "core/clock/device_model.h"
 #include "core/engine/run/run.h"
 #include "core/engine/world.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/matrices/matrix.h"
+#include "core/ops/kernels/matrix.h"
 #include "core/ops/matrices/products.h"
 #include "core/tensor/formula.h"
 #include "tests/every_schedule.h"
@@ -58,7 +59,7 @@ TEST(Clock, AnOpCostsWhatTheModelSays) {
   EXPECT_EQ(outcome.devices[0].streams[0].operations, 1u);
 }
 
-// The allocator follows the rank's storages, and says what the ledger can't.
+// The allocator follows the rank's storages, and measures what the ledger can't.
 TEST(Clock, MeasuresReservedBytes) {
   Outcome outcome = run_on_device({}, [](Rank& rank) {
     Tensor x = empty({1 << 18}, DType::float32);

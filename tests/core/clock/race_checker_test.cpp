@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/clock/vector_clock.h"
+
 namespace simmesh {
 namespace {
 
@@ -27,7 +29,7 @@ MemoryRange bytes(std::size_t offset, std::size_t count, StorageId storage = 1) 
   return {.storage = storage, .storage_begin = 4096, .offset = offset, .bytes = count};
 }
 
-// Every pair of uses on two streams races unless both read, or an event lies between them.
+// Every pair of uses on two streams races unless both read, or an event is between them.
 TEST(RaceChecker, OrdersEachPairOfUses) {
   for (Use first : {Use::read, Use::write})
     for (Use second : {Use::read, Use::write})

@@ -10,7 +10,7 @@
 namespace simmesh {
 namespace {
 
-// What each program of a device says under every schedule: empty for nothing.
+// Returns the failure of a device's program under every schedule: empty for none.
 std::string failure_on_device(const std::function<void(Rank&)>& body) {
   std::string message;
   for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"})
@@ -77,7 +77,7 @@ TEST(Stream, FreedMemoryIsReused) {
   }
 }
 
-// What the host waited for lies before all that it launches later, on any stream.
+// Whatever the host waited for comes before all that it launches later, on any stream.
 TEST(Stream, TheHostOrdersStreams) {
   for (bool synchronises : {true, false}) {
     std::string message = failure_on_device([=](Rank&) {

@@ -18,7 +18,7 @@ Timeline two_streams() {
   return log;
 }
 
-// Streams run side by side; only a wait puts one behind the other.
+// Streams run side by side; only a wait orders one after the other.
 TEST(Timeline, StreamsRunSideBySide) {
   Timeline apart = two_streams(), behind = two_streams();
   for (Timeline* log : {&apart, &behind}) {
@@ -32,7 +32,7 @@ TEST(Timeline, StreamsRunSideBySide) {
   EXPECT_EQ(resolved({behind})[0].streams[1].busy_us, 5);
 }
 
-// What the host waits for holds up all streams, from then on.
+// A wait of the host delays all streams, from then on.
 TEST(Timeline, TheHostHoldsUpWhatFollows) {
   Timeline log = two_streams();
   log.launch(1, 8);
@@ -42,7 +42,7 @@ TEST(Timeline, TheHostHoldsUpWhatFollows) {
   EXPECT_EQ(resolved({log})[0].makespan_us, 10);
 }
 
-// How long the first stream waited for each other one, itself or through the host.
+// The time that the first stream waited for each other one, directly or through the host.
 TEST(Timeline, SaysForWhichStreamTheFirstOneWaited) {
   Timeline log = two_streams();
   log.add_stream("copies");
@@ -106,7 +106,7 @@ TEST(Timeline, CollectivesEndTogether) {
   EXPECT_EQ(resolved(logs)[2].exposed_communication_us, 4);
 }
 
-// Only what the computing stream waits for is exposed.
+// Only the waits of the computing stream are exposed.
 TEST(Timeline, ExposesWhatComputeWaitsFor) {
   for (double compute_us : {0.0, 3.0, 20.0}) {
     std::vector<Timeline> logs(2, two_streams());
@@ -134,7 +134,7 @@ TEST(Timeline, ACommunicatorRunsOneAtATime) {
   }
 }
 
-// Ranks may come to collectives of different groups in different orders, on different streams.
+// Ranks may reach collectives of different groups in different orders, on different streams.
 TEST(Timeline, GroupsMayBeMetInAnyOrder) {
   std::vector<Timeline> logs(2, two_streams());
   for (std::size_t rank = 0; rank < 2; ++rank) {

@@ -11,7 +11,7 @@
 #include "core/ops/shapes/views.h"
 #include "core/tensor/formula.h"
 
-// In exact arithmetic a leaf's gradient goes on unrounded: a batch gives the bits of its parts one
+// In exact arithmetic a leaf's gradient stays unrounded: a batch gives the bits of its parts one
 // after another, in any order. Rounding anywhere in between would show here.
 namespace simmesh {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 struct BatchCase {
   std::string name;
   Shape weight;
-  Shape batch;  // the inputs, of which dim 0 is cut
+  Shape batch;  // the inputs, cut along dim 0
   DType batch_dtype = DType::float32;
   std::function<Tensor(const Tensor& weight, const Tensor& batch)> function;
 };

@@ -51,7 +51,7 @@ TEST(CachingAllocator, KeepsPoolsOfStreamsApart) {
   EXPECT_EQ(allocator.allocate(4 * kibibyte), first);
 }
 
-// So would one that a memory pool shares with what is outside of it.
+// Memory that a memory pool shares with the outside would, too.
 TEST(CachingAllocator, KeepsMemoryPoolsApart) {
   CachingAllocator allocator({});
   MemoryPoolIndex pool = allocator.make_pool(), other_pool = allocator.make_pool();
@@ -93,7 +93,7 @@ TEST(CachingAllocator, MergesNeighbours) {
   EXPECT_EQ(allocator.figures().segments, 1);
 }
 
-// What is left of a large block is only split off above 1 MiB.
+// The rest of a large block is only split off above 1 MiB.
 TEST(CachingAllocator, SplitsLargeBlocksAboveAMebibyte) {
   CachingAllocator allocator({});
   DeviceAddress block = allocator.allocate(19 * mebibyte + 512 * kibibyte);

@@ -60,7 +60,7 @@ TEST(Ledger, CategoryWithoutALedgerDoesNothing) {
   Ledger::Category scope(Category::gradient);
 }
 
-// If this fails, two storages are taken for one, within a rank or across ranks.
+// If this fails, two storages have one id, within a rank or across ranks.
 TEST(Ledger, IdsAreNeverReused) {
   std::set<StorageId> ids;
   auto a = ledger_of(0), b = ledger_of(1);

@@ -17,7 +17,7 @@ struct Owned : boost::intrusive_ref_counter<Owned, OwnerCount> {
 };
 using OwnedPtr = boost::intrusive_ptr<Owned>;
 
-// If this fails, what still has an owner ends, or what has none stays.
+// If this fails, an object that still has an owner ends, or one without owners stays.
 TEST(OwnerCount, TheLastOwnerEndsIt) {
   std::atomic<int> ended = 0;
   OwnedPtr first(new Owned(ended));

@@ -114,8 +114,7 @@ TEST_F(StorageTest, ReleasesWhereItWasCharged) {
   EXPECT_EQ(ledgers[1]->total().peak, 0);
 }
 
-// If this fails, a rank is charged for what doesn't lie in its device, or its bytes and leaks get
-// lost.
+// If this fails, a rank is charged for memory outside its device, or its bytes and leaks get lost.
 TEST_F(StorageTest, UnchargedStoragesAreOnlyCounted) {
   Ledger& ledger = as_rank(0);
   StoragePtr kept;

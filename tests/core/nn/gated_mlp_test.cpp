@@ -10,7 +10,7 @@
 namespace simmesh::nn {
 namespace {
 
-// The gate and what it gates must not be swapped.
+// The gate and the gated value must not be swapped.
 TEST(GatedMlp, IsTheProductOfAGateAndAProjection) {
   GatedMlp mlp({.width = 4, .hidden = 6});
   Tensor x = formula({3, 4}, {.rule = Rule::unit, .seed = 1});

@@ -10,7 +10,7 @@
 namespace simmesh::nn {
 namespace {
 
-// Each parameter gets just what was given, bit for bit; one that is not named gets nothing.
+// Each parameter gets just the given gradient, bit for bit; one that is not named gets nothing.
 TEST(GivenGradients, AreTheGradients) {
   GivenGradients module({{"a", Shape{2, 3}}, {"b", Shape{4}}}, {});
   for (ParameterSlot& slot : module.slots()) {

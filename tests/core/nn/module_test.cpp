@@ -114,8 +114,8 @@ TEST(Module, GradientsCanBeSwitchedOffAndDropped) {
   EXPECT_FALSE((*model)(formula({2, 3}, {.seed = 1})).requires_grad());
 }
 
-// If this fails, what extends a module doesn't see that its parameters are used, or what is
-// registered in a scope isn't what the scope says.
+// If this fails, a module's extension doesn't see that its parameters are used, or a parameter
+// registered in a scope isn't the one that the scope returned.
 TEST(Module, ParametersAreReadAndAdopted) {
   struct Reads final : ModuleExtension {
     void parameter_read(const Module&, const ParameterSlot& slot) override {

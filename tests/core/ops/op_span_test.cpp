@@ -11,7 +11,7 @@
 namespace simmesh {
 namespace {
 
-// What ops a body calls on a watched rank: "<add:2>add:1" for two inputs and a result.
+// Returns the ops that a body calls on a watched rank: "<add:2>add:1" for two inputs and a result.
 std::string spans_of(const std::function<void()>& body) {
   std::string seen;
   World world({.ranks = 1});

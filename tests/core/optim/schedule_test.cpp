@@ -37,7 +37,7 @@ TEST(Scheduler, SetsTheRatesOfAllGroups) {
   EXPECT_EQ(sgd.learning_rates(), (std::vector<double>{0.5, 2.0}));
 }
 
-// A scheduler that is made anew goes on with the rates of the one that was saved.
+// A new scheduler continues with the rates of the saved one.
 TEST(Scheduler, GoesOnFromAState) {
   Tensor a = zeros({1}, DType::float32);
   Sgd sgd({a}, {.lr = 1.0}), other({a}, {.lr = 3.0});
@@ -75,7 +75,7 @@ TEST(Clip, ScalesToTheNorm) {
   EXPECT_EQ(grad_of(all[1]).values<float>()[0], 1.75f);
 }
 
-// What gradients are rounded from is in no norm: one that was saved and loaded has none of it.
+// Norms don't depend on unrounded sums: a gradient that was saved and loaded has none.
 TEST(Clip, NormsAreThoseOfTheRoundedElements) {
   Arithmetic exact = Arithmetic::exact();
   ArithmeticScope arithmetic(exact);

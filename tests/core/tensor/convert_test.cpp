@@ -9,7 +9,7 @@
 namespace simmesh {
 namespace {
 
-// What the conversion of one element is.
+// Returns the conversion of one element.
 template <class To, class From>
 To plain(From x) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -86,7 +86,7 @@ void expect_plain() {
   }
 }
 
-// If this fails, what a conversion gives depends on the processor, down to the bits of NaN.
+// If this fails, the result of a conversion depends on the processor, down to the bits of NaN.
 TEST(Convert, EveryInstructionSetFollowsThePlainDefinition) {
   for (DType from : all_dtypes)
     for (DType to : all_dtypes)
@@ -98,7 +98,7 @@ TEST(Convert, EveryInstructionSetFollowsThePlainDefinition) {
 }
 
 TEST(Convert, RoundsOnceToNearestEven) {
-  // 1 + 2^-11 + 2^-40 lies above the tie between 1 and 1 + 2^-10: by way of float32 it would be 1.
+  // 1 + 2^-11 + 2^-40 is above the tie between 1 and 1 + 2^-10: through float32 it would be 1.
   Tensor x = tensor_of<double>({2}, {1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-11});
   auto halves = converted(x, DType::float16);
   EXPECT_EQ(float(halves.values<Half>()[0]), 1 + 0x1p-10f);

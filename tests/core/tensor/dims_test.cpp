@@ -111,7 +111,7 @@ TEST(Dims, CompareAsListsOfNumbers) {
   EXPECT_GT(counted(9), counted(8));
 }
 
-// If this fails, a dim that isn't there is read from the memory behind the list.
+// If this fails, a dim that doesn't exist is read from the memory after the list.
 TEST(Dims, AtRefusesWhatIsNotThere) {
   Dims dims{3, 4};
   EXPECT_EQ(dims.at(1), 4);

@@ -14,8 +14,8 @@ std::uint16_t bits_of(T value) {
   return std::bit_cast<std::uint16_t>(value);
 }
 
-// The value of positive bits; the bits of infinity stand for the next power of two, from which on
-// half way to the largest finite value rounding to nearest gives infinity.
+// The value of positive bits; the bits of infinity stand for the next power of two. From half way
+// between it and the largest finite value on, rounding to nearest gives infinity.
 template <class T>
 double value_of(unsigned bits, unsigned infinity) {
   if (bits == infinity) return 2 * value_of<T>(infinity - (infinity & -infinity), infinity);

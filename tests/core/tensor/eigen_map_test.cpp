@@ -76,7 +76,7 @@ TEST(EigenMap, CopiesOnWriteOnly) {
   EXPECT_EQ(y.values<float>()[0], 5.0f);
 }
 
-// What the tape saved must not be changed behind its back.
+// The tape must notice a change of what it saved.
 TEST(EigenMap, AWriteIsSeenByTheTape) {
   Tensor x = counting({2, 2});
   set_requires_grad(x);

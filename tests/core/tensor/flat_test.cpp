@@ -19,7 +19,7 @@ TEST(Flat, HoldsTensorsOneAfterAnother) {
   EXPECT_EQ(flattened({}, DType::int64).numel(), 0);
 }
 
-// Parts are views: what is written to them is in the flat tensor.
+// Parts are views: a write to them is in the flat tensor.
 TEST(Flat, GivesPartsThatViewIt) {
   Tensor flat = flattened(two_tensors(), DType::float32);
   std::array<Shape, 3> shapes = {Shape{2}, Shape{0, 4}, Shape{1, 2}};

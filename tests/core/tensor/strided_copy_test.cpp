@@ -20,8 +20,8 @@ std::int64_t extent(const Dims& shape, const Strides& strides) {
   return last + 1;
 }
 
-// Strides of a tensor whose dims lie in the given order in memory, with `gap` unused elements
-// after each row of each dim.
+// Returns the strides of a tensor whose dims are in the given order in memory, with `gap` unused
+// elements after each row of each dim.
 Strides strides_of(const Dims& shape, const std::vector<std::size_t>& order, std::int64_t gap) {
   Strides strides(shape.size());
   std::int64_t stride = gap > 0 ? 2 : 1;

@@ -7,6 +7,7 @@
 #include "core/autograd/variable.h"
 #include "core/ops/elementwise/inplace.h"
 #include "core/ops/reductions/reductions.h"
+#include "fsdp/state/state.h"
 #include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
 #include "tests/fsdp/sharded_worlds.h"
@@ -34,8 +35,8 @@ void expect_all_same_bits(const std::vector<Tensor>& actual, const std::vector<T
   for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_SAME_BITS(actual[i], expected[i]);
 }
 
-// Gathers and reductions run in the memory that the user gives: the input of a gather lies in the
-// output, and what is reduced comes in the buffer that was given for it.
+// Gathers and reductions run in the memory that the user gives: the input of a gather is in the
+// output, and a reduction uses the buffer that was given for it.
 SIMMESH_TEST(Communication, UsesTheMemoryThatIsGiven, {.mesh = {3}}) {
   std::vector<StorageId> given;
   CommAllocate allocate = [&given](const Shape& shape, DType dtype) {
@@ -106,7 +107,7 @@ TEST(Communication, RefusesOtherMemoryThanItAskedFor) {
               ::testing::HasSubstr("got an undefined tensor"));
 }
 
-// A hook changes what the shards get, after the reduction and before the division.
+// A hook changes the gradients that the shards get, after the reduction and before the division.
 SIMMESH_TEST(Communication, RunsHooksOnWhatWasReduced, {.mesh = {2}}) {
   std::vector<Tensor> expected = gradients_after(mesh, [](FSDPModule) {});
   for (Tensor& gradient : expected) mul_(gradient, 4);

@@ -25,7 +25,7 @@ TEST(ProcessGroupMemory, IsReservedBesidesThatOfStreams) {
   EXPECT_GT(group.memory.reserved.peak, own.memory.reserved.peak);
 }
 
-// What is computed is the same, and memory that goes back to the pool races with nothing.
+// The results are the same, and memory that goes back to the pool races with nothing.
 TEST(ProcessGroupMemory, ChangesNoResult) {
   for (const Shape& mesh : {Shape{3}, Shape{2, 2}}) {
     std::optional<std::uint64_t> data_hash;
@@ -57,7 +57,7 @@ TEST(ProcessGroupMemory, IsOneOfEachGroup) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// Symmetric memory isn't simulated: the error says what is.
+// Symmetric memory isn't simulated: the error names the alternatives.
 TEST(ProcessGroupMemory, IsNotSymmetric) {
   EXPECT_THAT(failure_of(2,
                          [](Rank&) {

@@ -16,7 +16,7 @@ namespace {
 
 Tensor extension_input() { return formula({2, 5}, {.rule = Rule::unit, .seed = 3}); }
 
-// The rows of a parameter, of which the gathered tensor has more, padded.
+// Returns the rows of a parameter; the gathered tensor has more, for padding.
 Tensor without_padding(const Tensor& gathered, const Shape& shape) {
   return gathered.narrow({0, 0, shape[0]});
 }
@@ -42,8 +42,8 @@ void round_to_bfloat16(nn::Module& model) {
   }
 }
 
-// A model whose weights travel as bfloat16 computes as one whose weights are rounded so; what it
-// trains, the shards, isn't rounded.
+// A model whose weights are sent as bfloat16 computes as one whose weights are rounded so; the
+// shards, which it trains, aren't rounded.
 SIMMESH_TEST(GatherExtension, ChangesWhatTravels, {.mesh = {2}}) {
   nn::ModulePtr model = build_model(small_model(2, 5)), rounded = build_model(small_model(2, 5));
   round_to_bfloat16(*rounded);
@@ -95,7 +95,7 @@ std::string failure_with(const FullyShardOptions& options) {
   });
 }
 
-// What doesn't fit is named; a smaller mesh would need shards of what was gathered.
+// The error names what doesn't fit; a smaller mesh would need shards of the gathered tensor.
 TEST(GatherExtension, RefusesWhatDoesNotFit) {
   using ::testing::HasSubstr;
   EXPECT_EQ(failure_with({.gather_extension_fn = as_bfloat16()}), "");

@@ -16,7 +16,7 @@
 namespace simmesh::fsdp {
 namespace {
 
-// Parameters a, b, c, .. of two rows, each multiplied by what the module gets.
+// Parameters a, b, c, .. of two rows, each multiplied by the module's input.
 struct Scales final : nn::Module {
   explicit Scales(std::size_t count, DType dtype = DType::float32) {
     for (std::size_t i = 0; i < count; ++i)
@@ -89,7 +89,7 @@ SIMMESH_TEST(ParamDtypes, ConvertGradientsThatFollowTheirParameter, {.mesh = {2}
   expect_text(model.gradient(1), "float64 3");
 }
 
-// A group reduces in what its parameters' dtypes are promoted to; of any dtype that of the gradient
+// A group reduces in the promoted dtype of its parameters' dtypes; for `any` the gradient's dtype
 // counts.
 SIMMESH_TEST(ParamDtypes, PromoteTheDtypesOfAGroup, {.mesh = {2}}) {
   auto reduced = [&](const std::vector<GradDtype>& policies, DType original) {
@@ -111,7 +111,7 @@ SIMMESH_TEST(ParamDtypes, PromoteTheDtypesOfAGroup, {.mesh = {2}}) {
   expect_text(reduced({any, any}, float32), "4 bfloat16: bfloat16 1, bfloat16 1");
 }
 
-// a and c lie side by side, b follows: the order of the dtypes' first appearance.
+// a and c are neighbours, b follows: the order of the dtypes' first appearance.
 SIMMESH_TEST(ParamDtypes, OrderReductionsByTheDtypeOfTheShards, {.mesh = {2}}) {
   Scales model(3);
   model.set_policy(1, DType::bfloat16);
@@ -161,7 +161,8 @@ SIMMESH_TEST(ParamDtypes, AccumulateInTheOriginalDtype, {.mesh = {2}}) {
   expect_text(model.gradient(1), "float32 1");
 }
 
-// zero_grad reaches what is registered: after a reshard the shards, else the sums themselves.
+// zero_grad reaches the registered parameters: after a reshard the shards, else the sums
+// themselves.
 SIMMESH_TEST(ParamDtypes, ZeroGradDropsWhatIsRegistered, {.mesh = {2}}) {
   for (bool reshards : {true, false}) {
     Scales model(1);
@@ -196,8 +197,8 @@ SIMMESH_TEST(ParamDtypes, RefuseZerosOfAnyDtype, {.mesh = {2}}) {
   expect(refusal({}).find("requires an explicit reduce_dtype") != std::string::npos, "a refusal");
 }
 
-// One parameter of a group is used as it is, in which 256 + 1 is 257, the other in bfloat16: the
-// gather carries bytes.
+// One parameter of a group is used in its own dtype, in which 256 + 1 is 257, the other in
+// bfloat16: the gather carries bytes.
 SIMMESH_TEST(ParamDtypes, KeepTheOriginalDtypeWhereAsked, {.mesh = {2}}) {
   auto run_with = [&](std::optional<DType> chosen) {
     Scales model(2);

@@ -59,7 +59,8 @@ SIMMESH_TEST(FSDPParam, ReducesAccumulatedAndFreshGradients, {.mesh = {2}}) {
            "a gradient of the parameter's dtype");
 }
 
-// Without its bytes a gathered parameter can't be used: what the tape saved of it says so.
+// A gathered parameter can't be used without its bytes: the error comes from what the tape saved of
+// it.
 SIMMESH_TEST(FSDPParam, RefusesUseOfAFreedParameter, {.mesh = {2}}) {
   nn::ModulePtr model = build_model(small_model(1, 4));
   shard_layers(*model, {.reshard_after_forward = true});

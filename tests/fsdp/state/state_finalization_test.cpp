@@ -52,7 +52,7 @@ void expect_refused(const std::function<void()>& act, std::string_view words) {
   throw std::runtime_error(fmt::format("expected the refusal '{}'", words));
 }
 
-// A group that the caller has to complete, or one that is completed twice, would change gradients.
+// A group that the caller must complete, or one that is completed twice, would change gradients.
 SIMMESH_TEST(GradientReduction, GivesTheGradientsOfAnAutomaticEnd, {.mesh = {2}}) {
   for (bool async_op : {false, true}) {
     nn::ModulePtr manual = manual_model(mesh), automatic = manual_model(mesh, false);
@@ -71,7 +71,7 @@ SIMMESH_TEST(GradientReduction, GivesTheGradientsOfAnAutomaticEnd, {.mesh = {2}}
   }
 }
 
-// What the tape reached is reduced in backward; the rest, and all finalisations, wait.
+// Groups that the tape reached are reduced in backward; the rest, and all finalisations, wait.
 SIMMESH_TEST(GradientReduction, LeavesTheRestToTheCaller, {.mesh = {2}}) {
   nn::ModulePtr model = manual_model(mesh);
   std::vector<std::string> events;
@@ -128,7 +128,7 @@ SIMMESH_TEST(GradientReduction, RefusesToEndWithinBackward, {.mesh = {2}}) {
   root.finalize_backward();
 }
 
-// The setting of a module that turns out to lie below the root.
+// The setting of a module that turns out to be below the root.
 SIMMESH_TEST(GradientReduction, RefusesAModuleBelowTheRoot, {.mesh = {2}}) {
   nn::ModulePtr model = manual_model(mesh, false);
   FSDPModule(model->find("layers.0")).set_manual_backward_finalization(true);

@@ -41,7 +41,7 @@ ShardedRun trained_run(const DeviceMesh& mesh) {
 // Before its first step: cut over all ranks, with another rate.
 ShardedRun new_run() { return ShardedRun({.reshard_after_forward = false}, 0.5); }
 
-// How a state dict goes from one run to another.
+// The way of a state dict from one run to another.
 struct Passage {
   GetOptimizerStateOptions get;
   bool flattens = false;
@@ -53,8 +53,8 @@ OptimizerStateDict passed(const ShardedRun& from, const Passage& passage) {
   return passage.flattens ? unflattened(flattened(state)) : state;
 }
 
-// Whatever form it takes, a run that goes on from it has the bits of the one that never stopped.
-// The shards differ, so sums must not depend on how they are cut.
+// Whatever its form, a run that continues from it has the bits of the one that never stopped. The
+// shards differ, so sums must not depend on how they are cut.
 SIMMESH_TEST(OptimizerStateDict, LetsAnotherCutGoOn,
              {.mesh = {2, 2},
               .names = {"replicate", "shard"},
@@ -88,8 +88,8 @@ SIMMESH_TEST(OptimizerStateDict, LetsAnotherCutGoOn,
   }
 }
 
-// Sharded tensors alias what the optimiser holds, and cost nothing; whole ones on the host are on
-// rank 0 alone, and the ledger doesn't count them.
+// Sharded tensors alias the optimiser's state, and cost nothing; whole ones on the host are on rank
+// 0 alone, and the ledger doesn't count them.
 SIMMESH_TEST(OptimizerStateDict, LiesWhereItIsAskedTo,
              {.mesh = {2, 2}, .names = {"replicate", "shard"}}) {
   ShardedRun from = trained_run(mesh);

@@ -82,7 +82,7 @@ SIMMESH_TEST(StateDict, IsBroadcastFromRankZero, {.mesh = {4}}) {
   }
 }
 
-// What rank 0 has is judged alike on all ranks, so that none waits for the others.
+// All ranks judge rank 0's state dict alike, so that none waits for the others.
 TEST(StateDict, RefusesWhatRankZeroHasOnAllRanks) {
   auto body = [](const std::function<void(nn::StateDict&, nn::Module&)>& change) {
     return [change](Rank& rank) {

@@ -2,7 +2,7 @@
 // library must be linked.
 #include <fmt/core.h>
 
-#include <simmesh/gate/gate_file.h>
+#include <simmesh/gate/file.h>
 #include <simmesh/verify/case_kind.h>
 
 using namespace simmesh;

@@ -1,4 +1,4 @@
-# What a project is told that asks for a library or a package that isn't there.
+# Errors for a project that asks for a library or a package that doesn't exist.
 #
 #   cmake -D PREFIX=... -D SOURCE=... -D BUILD=... -P refusals.cmake
 function(expect_error text)
@@ -13,6 +13,6 @@ function(expect_error text)
   file(REMOVE_RECURSE ${BUILD})
 endfunction()
 
-expect_error("expected components among runtime, core, mesh, collectives, testing, sharding, fsdp, zero, checkpoint, training, replay, verify, gate, got nonsense"
+expect_error("expected components among runtime, core, mesh, collectives, testing, sharding, ddp, fsdp, zero, checkpoint, training, replay, verify, gate, got nonsense"
   -D COMPONENTS=nonsense)
 expect_error("nlohmann_json" -D COMPONENTS=verify -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)

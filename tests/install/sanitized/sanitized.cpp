@@ -1,4 +1,4 @@
-// Frames that the sanitizer watches lie on the stacks of fibers, which switch in the middle of
+// Frames that the sanitizer watches are on the stacks of fibers, which switch in the middle of
 // them, throw through them and run other worlds. With an argument, rank 1 writes past the end of a
 // local array.
 #include <fmt/core.h>

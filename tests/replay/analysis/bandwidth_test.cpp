@@ -47,8 +47,8 @@ TEST(ReplayBandwidth, IsRoundedTwice) {
   EXPECT_EQ(ranks[0].shared, 417 / 100.0 / 1000);
 }
 
-// Would fail if what a rank keeps for itself counted, or if the larger direction weren't taken:
-// rank 1 sends 60 of 100 elements to others and gets 200 of 240.
+// Would fail if a rank's own part counted, or if the larger direction weren't taken: rank 1 sends
+// 60 of 100 elements to others and gets 200 of 240.
 TEST(ReplayBandwidth, OfAnUnevenAllToAllIsWithoutTheOwnPart) {
   JobTimeline job = hand_job({{}, {comm(0, 2)}, {}});
   job.ranks[1].comms[0] = {.span = 0,
@@ -104,7 +104,7 @@ TEST(ReplayBandwidth, LeavesOutWhatItCannotKnow) {
 TEST(ReplayBandwidth, RoundsAsPrintfDoes) {
   EXPECT_EQ(rounded(0.125, 2), 0.12);
   EXPECT_EQ(rounded(0.375, 2), 0.38);
-  EXPECT_EQ(rounded(2.675, 2), 2.67);  // the double lies below
+  EXPECT_EQ(rounded(2.675, 2), 2.67);  // the double is below
   EXPECT_EQ(rounded(1234567.891, 0), 1234568);
 }
 

@@ -16,8 +16,8 @@ using testing::hand_job;
 using testing::hand_rank;
 using testing::HandSpan;
 
-// Would fail if the order in which communications began counted for that of their issue: the second
-// one was issued first and ended last.
+// Would fail if communications were ordered by their begin instead of their issue: the second one
+// was issued first and ended last.
 TEST(ReplayCollectiveOrder, FindsWhatIsOvertaken) {
   RankTimeline rank = hand_rank(0, {comm(2, 9, 0, 1), comm(3, 8, 1, 0), comm(4, 5, 1, 2)});
   EXPECT_EQ(overtaken_comms(rank), (std::vector<OvertakenComm>{{1, 2}, {0, 2}}));
@@ -47,7 +47,7 @@ TEST(ReplayCollectiveOrder, OfARealJobIsOneOrder) {
   for (const RankTimeline& rank : dlrm_timeline().ranks) EXPECT_TRUE(overtaken_comms(rank).empty());
 }
 
-// agrees says whether some order of the groups agrees with all ranks, by trying every one.
+// agrees is true if some order of the groups agrees with all ranks; it tries every one.
 bool agrees(const std::vector<std::vector<std::uint32_t>>& ranks, std::uint32_t groups) {
   std::vector<std::uint32_t> order(groups), places(groups);
   std::iota(order.begin(), order.end(), 0u);
@@ -62,8 +62,8 @@ bool agrees(const std::vector<std::vector<std::uint32_t>>& ranks, std::uint32_t 
   return false;
 }
 
-// Would fail if the answer differed from trying every order: all ways in which three ranks come to
-// up to four groups of one collective each, of which a rank may leave some out.
+// Would fail if the answer differed from trying every order: all ways in which three ranks reach up
+// to four groups of one collective each; a rank may leave some out.
 TEST(ReplayCollectiveOrder, IsWhatTryingEveryOrderGives) {
   std::vector<std::vector<std::uint32_t>> sequences = {{}};
   for (std::size_t first = 0; first < sequences.size(); ++first)

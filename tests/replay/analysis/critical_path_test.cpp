@@ -24,8 +24,8 @@ std::vector<Stretch> stretches_of(const JobTimeline& job) {
   return stretches;
 }
 
-// Would fail if the path stayed on the rank that waits: rank 1 computes until 8 and is waited for,
-// then rank 0 goes on, after a pause of its host.
+// Would fail if the path stayed on the rank that waits: the job waits for rank 1, which computes
+// until 8, then rank 0 continues, after a pause of its host.
 TEST(ReplayCriticalPath, GoesToTheRankThatComesLast) {
   JobTimeline job = hand_job({{compute(0, 3), comm(3, 10), compute(11, 15)},
                               {compute(1, 6), compute(6, 8), comm(8, 10), compute(10, 12)}});
@@ -44,8 +44,8 @@ TEST(ReplayCriticalPath, GoesToTheRankThatComesLast) {
   EXPECT_FALSE(path.stretches[3].span.has_value());
 }
 
-// Would fail if what still runs were taken for what came before: the computation of 0..9 overlaps
-// the copy, which begins when the one of 0..2 ends.
+// Would fail if a running span counted as an earlier one: the computation of 0..9 overlaps the
+// copy, which begins when the one of 0..2 ends.
 TEST(ReplayCriticalPath, LeadsToWhatEndedBefore) {
   JobTimeline job =
       hand_job({{compute(0, 2), compute(0, 9),

@@ -32,7 +32,7 @@ TEST(ReplayExposed, IsWhatTheTimesSay) {
   EXPECT_EQ(exposed_parts(busy_rank()), (std::vector<double>{5, 3}));
 }
 
-// Would fail if a stretch took in what lies outside of it.
+// Would fail if a stretch included time outside of it.
 TEST(ReplayExposed, CountsWithinAStretch) {
   RankBusy busy = busy_of(device_moments(busy_rank()), {3, 21});
   EXPECT_EQ(busy.comm_us, 9);

@@ -36,7 +36,7 @@ TEST(ReplayJobCollectives, AreTheKthOfTheirGroup) {
             (Parts{{{0, 0}, {1, 1}}, {{0, 1}, {1, 0}}, {{0, 2}, {1, 2}}}));
 }
 
-// Would fail if a message were taken for a collective of its group, or for one to another rank.
+// Would fail if a message counted as a collective of its group, or as one to another rank.
 TEST(ReplayJobCollectives, AreMessagesBySenderAndReceiver) {
   auto message = [](double begin, std::string_view name) {
     HandSpan span = comm(begin, begin + 1, 0);

@@ -13,7 +13,7 @@ using testing::compute;
 using testing::dlrm_timeline;
 using testing::hand_job;
 
-// Would fail if steps of one name weren't put together, or if a step counted what lies outside.
+// Would fail if steps of one name weren't joined, or if a step counted time outside of it.
 TEST(ReplayStepTimes, PutTheRanksOfAStepTogether) {
   JobTimeline job = hand_job({{compute(0, 4), comm(12, 14)}, {comm(11, 14)}});
   job.ranks[0].steps = {{"ProfilerStep#1", 0, 10}, {"ProfilerStep#2", 10, 18}};

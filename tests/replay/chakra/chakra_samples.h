@@ -6,8 +6,7 @@
 
 namespace simmesh::replay {
 
-// chakra_sample returns a trace with a value of every kind, and nodes of which node 1 waits for
-// node 7.
+// chakra_sample returns a trace with a value of every kind; node 1 waits for node 7.
 inline ChakraTrace chakra_sample() {
   ChakraTrace trace{
       .version = "0.0.4",

@@ -4,6 +4,7 @@
 
 #include "collectives/collectives.h"
 #include "collectives/point_to_point.h"
+#include "core/engine/ranks/annotation.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "replay/chakra/chakra_order.h"
 #include "replay/record/record_run.h"
@@ -73,7 +74,7 @@ TEST(ToChakra, LetsConsumersWaitForProducers) {
   EXPECT_EQ(chakra_order(trace).size(), trace.nodes.size());
 }
 
-// What overwrites a tensor has to wait for those that still read it.
+// An op that overwrites a tensor must wait for those that still read it.
 TEST(ToChakra, LetsWritersWaitForReaders) {
   ChakraTrace trace = graph_of_run(1, [](Rank&) {
     Tensor x = full({4}, DType::float32, 1);

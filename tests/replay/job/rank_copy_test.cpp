@@ -31,8 +31,8 @@ std::string copy_refusal(MadeTrace& made, std::int64_t rank) {
   return "nothing was refused";
 }
 
-// In meshes of three dims each group lies along one of them; the groups of all ranks that one
-// rank's groups are shifted to must be those of the mesh.
+// In meshes of three dims each group is along one of them; the groups of all ranks to which one
+// rank's groups are shifted must be those of the mesh.
 TEST(RankCopy, GroupsAreThoseOfAMesh) {
   const std::int64_t sizes[] = {2, 3, 2};
   const std::int64_t strides[] = {6, 2, 1};

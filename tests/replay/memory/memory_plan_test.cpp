@@ -123,8 +123,8 @@ TEST(ReplayMemoryPlan, CountsViewsAndStoragesApart) {
   EXPECT_EQ(plan.leaf_bytes, 0);
 }
 
-// Would fail if what a communication puts out weren't there beforehand, or if it had to be although
-// it was made before.
+// Would fail if the output of a communication didn't exist beforehand, or if it had to although it
+// was made before.
 TEST(ReplayMemoryPlan, HasWhatCommunicationsNeed) {
   PlanTrace made;
   made.op({}, {{.storage = 1}});
@@ -276,7 +276,7 @@ TEST(ReplayMemoryPlan, IsWhatTheDefinitionsSay) {
   }
 }
 
-// Would fail if a published job's plan differed from what is known about it.
+// Would fail if a published job's plan differed from the known one.
 TEST(ReplayMemoryPlan, OfARealJobIsWhatWasRecorded) {
   std::vector<std::string> paths = {SIMMESH_SOURCE_DIR
                                     "/tests/cases/replay/resnet_2gpu_et.1.1.0.json.gz"};

@@ -17,7 +17,7 @@ struct ReuseOf {
   }
 };
 
-// Would fail if an id that comes back with another item size were taken for the same memory.
+// Would fail if an id that comes back with another item size counted as the same memory.
 TEST(ReplayStorageReuse, NoticesAnotherItemSize) {
   ReuseOf storage;
   EXPECT_FALSE(storage.sees(0, false, 4, 40));
@@ -27,8 +27,8 @@ TEST(ReplayStorageReuse, NoticesAnotherItemSize) {
   EXPECT_TRUE(storage.sees(4, false, 4, 40));
 }
 
-// Would fail if a view beyond what an operator made were taken for a part of it, or if one beyond
-// the first view of memory that was there before counted, whose size nobody knows.
+// Would fail if a view beyond an operator's output counted as a part of it, or if a view beyond the
+// first one of older memory, whose size nobody knows, counted as other memory.
 TEST(ReplayStorageReuse, NoticesAViewBeyondTheEnd) {
   ReuseOf made, given;
   EXPECT_FALSE(made.sees(0, false, 4, 40));
@@ -39,7 +39,7 @@ TEST(ReplayStorageReuse, NoticesAViewBeyondTheEnd) {
   EXPECT_FALSE(given.sees(1, true, 4, 80));
 }
 
-// Would fail if what an operator does to its own inputs counted: a view as another dtype, a resize.
+// Would fail if an operator's changes of its own inputs counted: a view as another dtype, a resize.
 TEST(ReplayStorageReuse, LeavesTheOwnInputsAlone) {
   ReuseOf storage;
   EXPECT_FALSE(storage.sees(0, false, 8, 40));

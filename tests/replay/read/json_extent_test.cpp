@@ -7,7 +7,7 @@
 namespace simmesh::replay {
 namespace {
 
-// What the definition says, one byte after another.
+// Returns the end by the definition, one byte after another.
 std::optional<std::size_t> end_by_definition(std::string_view text) {
   int depth = 0;
   bool is_in_text = false;
@@ -39,8 +39,8 @@ TEST(JsonExtent, EndsWithTheBracketThatClosesTheFirst) {
     EXPECT_EQ(end_in_pieces(text.substr(0, size), size / 2), std::nullopt);
 }
 
-// Blocks of 64 bytes are looked at together, so that texts are longer than several of them, and
-// what counts lies at every place of one.
+// Blocks of 64 bytes are read together, so texts are longer than several of them, and significant
+// bytes are at every place of one.
 TEST(JsonExtent, AgreesWithTheDefinitionWhateverTheText) {
   std::mt19937 random(7);
   const std::string letters = "{}[]\"\\xxxxxxxxxxxx,: {[";

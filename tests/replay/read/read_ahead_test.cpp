@@ -11,7 +11,7 @@
 namespace simmesh::replay {
 namespace {
 
-// A source of so many bytes, a few at a time, which raises an error at its end if it is to.
+// A source of so many bytes, a few at a time, which can raise an error at its end.
 class CountedSource : public ByteSource {
  public:
   CountedSource(std::size_t bytes, std::size_t step, bool raises = false)

@@ -129,7 +129,7 @@ TEST(Unpack, RefusesADamagedArchiveWhereverItIsCut) {
     } catch (const Error&) {
       continue;
     }
-    // Too few bytes to be known as gzip are taken for a plain file.
+    // A file with too few bytes for gzip's mark counts as a plain one.
     EXPECT_EQ(text, bytes.substr(0, count)) << count;
   }
 }

@@ -85,7 +85,7 @@ TEST(CommRecorder, RecordsRequestsRootsAndPeers) {
   EXPECT_EQ(std::vector(split.begin(), split.end()), (std::vector<std::int64_t>{2, 4, 6}));
 }
 
-// The result of what was started is the tensor of its node, not one of the wait.
+// The result of a started operation is the tensor of its node, not one of the wait.
 TEST(CommRecorder, GivesResultsToTheirOperation) {
   World world({.ranks = 2});
   TraceJob job = record_run(world, [](Rank&) {

@@ -8,7 +8,7 @@
 namespace simmesh::replay {
 namespace {
 
-// The words that stand in traces of PyTorch, and c10's numbers.
+// The words in PyTorch's traces, and c10's numbers.
 TEST(DtypeWords, AreThoseOfPyTorch) {
   EXPECT_EQ(type_word(DType::int64), "long int");
   EXPECT_EQ(type_word(DType::bfloat16), "c10::BFloat16");

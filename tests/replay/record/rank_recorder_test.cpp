@@ -71,8 +71,8 @@ TEST(RankRecorder, TiesBackwardToForward) {
   EXPECT_TRUE(has_backward_op);
 }
 
-// What ranks run of an op on distributed tensors are the local op and the communication, so these
-// are in the list that is replayed.
+// For an op on distributed tensors ranks run the local op and the communication, so these are in
+// the replay list.
 TEST(RankRecorder, KeepsPlacementsAboveWhatRanksRun) {
   TraceJob job = record_ranks(2, [] {
     DeviceMesh mesh = init_device_mesh({2}, {"tp"});

@@ -120,7 +120,7 @@ TEST(RecordRun, HasAllThatRanksCommunicate) {
   EXPECT_EQ(trace.process_groups[1].description, "pair");
 }
 
-// What a member gets of an uneven exchange is what the others say they send.
+// A member's part of an uneven exchange is what the others send.
 TEST(RecordRun, SplitsOfExchangesAreTransposed) {
   World world({.ranks = 3});
   TraceJob job = record_run(world, communicate).job;

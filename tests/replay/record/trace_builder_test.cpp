@@ -23,7 +23,7 @@ TEST(TraceBuilder, MakesNodesBelowTheOpenOneOfTheirThread) {
   EXPECT_EQ(threads, (std::vector<std::int64_t>{0, 1, 1, 1, 2, 2, 1}));
 }
 
-// An id says which storage it is for good, wherever the memory lies.
+// An id stands for one storage for good, even if memory is reused.
 TEST(TraceBuilder, TellsStoragesApartAndViewsOfOneStorage) {
   TraceBuilder builder("cuda:1");
   Tensor x = zeros({2, 3}, DType::float32);

@@ -81,7 +81,8 @@ TEST(CommCost, UnevenListsCountTheirOwnPart) {
   EXPECT_DOUBLE_EQ(moved_bytes(program, meetings_of(program).collectives[0]), 5 * 4);
 }
 
-// Would fail if trees had other hops than the double binary tree, or changed what has no tree.
+// Would fail if trees had other hops than the double binary tree, or changed collectives without a
+// tree.
 TEST(CommCost, TreesGoUpAndDown) {
   Topology topology{.devices_per_host = 8};
   CommChoices tree{.algorithm = CommAlgorithm::tree};

@@ -11,8 +11,8 @@
 namespace simmesh::replay::samples {
 
 // expect_replays runs a program under FIFO, seeded and PCT schedules with one and two threads. All
-// must put out what the oracle says, give one data hash and leave nothing alive. Returns how many
-// outputs the oracle has an answer for.
+// must have the oracle's outputs, give one data hash and leave nothing alive. Returns the number of
+// outputs for which the oracle has an answer.
 inline std::size_t expect_replays(const ReplayProgram& program, ReplayJobOptions options = {}) {
   options.run.keeps_outputs = true;
   auto expected = serial_oracle(program, meetings_of(program),

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double fitted_gib = 1024.0 * 1024.0 * 1024.0;
 
-// Sums of these sizes on two ranks, each of which moves all of its bytes, and the time that each
-// takes. Rank 1 comes late to every other one, but transfers take as long.
+// Sums of these sizes on two ranks, each of which moves all of its bytes, and their times. Rank 1
+// comes late to every other one, but transfers take as long.
 FittedLinks fit_of(const std::vector<std::pair<std::int64_t, double>>& sums) {
   samples::HandJob job(2);
   std::vector<std::vector<simmesh::testing::HandSpan>> spans(2);
@@ -54,7 +54,7 @@ TEST(FitLinks, FindLatencyAndBandwidth) {
   }
 }
 
-// Would fail if what is predicted had been looked at before.
+// Would fail if the predicted collectives had been used in the fit.
 TEST(FitLinks, PredictedOnesDontCount) {
   FittedLinks links = fit_of({{4000, linear_us(4000)}, {4000, 900}, {8000000, linear_us(8000000)}});
   EXPECT_NEAR(links.latency_us, 5, 1e-8);

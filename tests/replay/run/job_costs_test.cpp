@@ -15,7 +15,7 @@ using simmesh::testing::comm;
 using simmesh::testing::hand_job;
 using ::testing::ElementsAre;
 
-// Two all-reduces, the first of which goes on beside an operator until it is waited for.
+// Two all-reduces, the first of which runs beside an operator until it is waited for.
 ReplayProgram overlapped_program(std::int64_t ranks) {
   samples::HandJob job(ranks);
   std::vector<samples::HandTensor> a = {{.storage = 1, .elements = 1000}};
@@ -73,7 +73,7 @@ TEST(JobCosts, WithoutStepsSpansDecide) {
   EXPECT_EQ(costs[0].after_us, 5);
 }
 
-// Would fail if a timeline of another program were taken for that of this one.
+// Would fail if a timeline of another program were accepted.
 TEST(JobCosts, RefuseATimelineThatDoesntFit) {
   ReplayProgram program = overlapped_program(2);
   JobMeetings meetings = meetings_of(program);

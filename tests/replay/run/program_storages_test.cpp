@@ -29,7 +29,7 @@ TEST(ProgramStorages, OutputsOfAnotherSizeBeginAGeneration) {
   EXPECT_EQ(storages[0].last_step, 1u);
 }
 
-// Would fail if views, and operations in place, were taken for new objects.
+// Would fail if views, and operations in place, counted as new objects.
 TEST(ProgramStorages, ViewsStayInTheirGeneration) {
   samples::HandJob job(1);
   job.op(0, "view as bytes", {{.storage = 1, .elements = 4}},

@@ -57,7 +57,7 @@ TEST(RankReplay, AsynchronousKindsEqualTheOracle) {
   }
 }
 
-// Would fail if warm-up or repetition changed what is put out.
+// Would fail if warm-up or repetition changed the outputs.
 TEST(RankReplay, IterationsPutOutTheSame) {
   samples::AllKinds kinds(3, "c10::BFloat16", 2);
   ReplayProgram program = kinds.job().program();
@@ -82,8 +82,8 @@ TEST(RankReplay, WidePayloadIsExactUnderExactArithmetic) {
   }
 }
 
-// Would fail if views of one storage weren't the same memory, or if a later operation changed what
-// an earlier one put out before it was looked at.
+// Would fail if views of one storage weren't the same memory, or if a later operation changed an
+// earlier output before it was read.
 TEST(RankReplay, TensorsShareStorages) {
   samples::HandJob job(2);
   for (std::int64_t rank = 0; rank < 2; ++rank) {
@@ -100,7 +100,7 @@ TEST(RankReplay, TensorsShareStorages) {
   EXPECT_EQ(replay_job(program).outcome.peak_bytes, 48);
 }
 
-// Would fail if one tensor that stands for several inputs or outputs weren't one memory.
+// Would fail if one tensor that is several inputs or outputs weren't one memory.
 TEST(RankReplay, OneTensorMayStandForSeveral) {
   samples::HandJob job(2);
   for (std::int64_t rank = 0; rank < 2; ++rank) {
@@ -188,7 +188,7 @@ TEST(RankReplay, ReportsADeadlockByItsNodes) {
   }
 }
 
-// Would fail if ranks that don't agree went on with wrong data.
+// Would fail if ranks that don't agree continued with wrong data.
 TEST(RankReplay, ReportsAMismatchByBothNodes) {
   auto failure_of = [](const samples::HandComm& a, const samples::HandComm& b) {
     samples::HandJob job(2);
@@ -294,8 +294,8 @@ samples::HandJob nonsense_job(RandomStream& random) {
   return job;
 }
 
-// Would fail if any nonsense ended otherwise than with success or a report; or if what went through
-// put out anything but what the oracle says.
+// Would fail if any nonsense ended otherwise than with success or a report, or if a successful run
+// had other outputs than the oracle.
 TEST(RankReplay, NonsenseEndsWithAReport) {
   RandomStream random(7, 0);
   std::size_t succeeded = 0, failed = 0;

@@ -59,7 +59,7 @@ TEST(MakeProgram, DlrmAsItIsRecorded) {
 // Would fail if the flag of new traces, or the rule for old ones, were not followed.
 TEST(MakeProgram, AsynchronousByFlagOrByALaterWait) {
   samples::HandJob job(1);
-  job.comm(0, wait_for(3));                   // before what it names: dangling
+  job.comm(0, wait_for(3));                   // before the communication that it names: dangling
   job.comm(0, asked("allreduce", 1));         // waited for
   job.comm(0, asked("allreduce", 2));         // nobody waits
   job.comm(0, asked("allreduce", 3));         // only an earlier wait

@@ -17,7 +17,7 @@ std::vector<samples::HandTensor> simulated_tensor(std::int64_t storage, std::int
   return {{.storage = storage, .elements = elements}};
 }
 
-// A sum that goes on beside an operator, and one that is waited for at once.
+// A sum that runs beside an operator, and one that is waited for at once.
 samples::HandJob overlapping_job() {
   samples::HandJob job(2);
   auto a = simulated_tensor(1, 100), b = simulated_tensor(2, 100);

@@ -18,7 +18,7 @@ TEST(ReplayKinetoComm, ReadsLists) {
   EXPECT_EQ(kineto_numbers(" [ ] "), Numbers{});
 }
 
-// Would fail if a list that is cut, or no list at all, were taken for a whole one.
+// Would fail if a list that was cut, or no list at all, were read as a whole one.
 TEST(ReplayKinetoComm, RefusesWhatIsNoWholeList) {
   for (const char* text : {"", "[", "]", "1, 2", "[1, 2, ...]", "[1 2]", "[1,,2]", "[1,]", "[a]",
                            "[1.5]", "[99999999999999999999]", "[[1]]"})

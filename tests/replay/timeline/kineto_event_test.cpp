@@ -11,7 +11,7 @@ namespace {
 using testing::event_json;
 using testing::EventText;
 
-// ReadEvent keeps the text of an event as the reader of a file would, with room behind it.
+// ReadEvent keeps the text of an event as the reader of a file would, with padding after it.
 class ReadEvent {
  public:
   explicit ReadEvent(std::string text) : text_(std::move(text)), size_(text_.size()) {
@@ -47,7 +47,7 @@ TEST(ReplayKinetoEvent, ReadsMomentsExactly) {
   EXPECT_EQ(nanoseconds_of("4000000000000000"), 4000000000000000000);
 }
 
-// Would fail if a number inside of the arguments, or a text, were taken for that of the event.
+// Would fail if a number inside the arguments, or a text, were read as that of the event.
 TEST(ReplayKinetoEvent, FindsHowANumberIsWritten) {
   EXPECT_EQ(number_text(R"({"a": {"ts": 1, "b": ["ts", 2]}, "ts" : 3.250})", "ts"), "3.250");
   EXPECT_EQ(number_text(R"({"name": "ts", "x": "\\\"ts\": 4", "ts":5e3 , "dur": 6})", "ts"), "5e3");

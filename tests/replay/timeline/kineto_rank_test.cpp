@@ -49,7 +49,7 @@ TEST(ReplayKinetoRank, SortsEventsByKindAndTrack) {
   EXPECT_EQ(rank.timeline.events, 10u);
 }
 
-// Would fail if what stands beside the events were lost, whether before or behind them.
+// Would fail if the fields beside the events were lost, before or after them.
 TEST(ReplayKinetoRank, ReadsWhatStandsBesideTheEvents) {
   std::string info =
       R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "pg_config": [)"
@@ -93,7 +93,8 @@ KinetoRefusal kineto_refusal(std::string_view text) {
   return {};
 }
 
-// Would fail if what can't be a timeline were read as one, or if the message didn't say where.
+// Would fail if a file that can't be a timeline were read as one, or if the message didn't say
+// where.
 TEST(ReplayKinetoRank, RefusesWhatIsNoTimeline) {
   EXPECT_EQ(kineto_refusal("").rule, "json");
   EXPECT_EQ(kineto_refusal("[]").rule, "top_level");
@@ -115,7 +116,7 @@ TEST(ReplayKinetoRank, RefusesWhatIsNoTimeline) {
         HasSubstr("field 'distributedInfo': expected a rank of at most 10000000 ranks"));
 }
 
-// Would fail if a file that is cut off anywhere were taken for a whole one.
+// Would fail if a file that is cut off anywhere were read as a whole one.
 TEST(ReplayKinetoRank, RefusesAFileThatIsCutOff) {
   std::string text = kineto_text({{.arguments = R"("stream": 7, "grid": [1, 2])"}, {}});
   for (std::size_t size = 0; size < text.size(); ++size)

@@ -29,7 +29,7 @@ inline std::string event_json(const EventText& event) {
                      event.length, event.arguments);
 }
 
-// kineto_text returns a file with these events; `more` stands before them and ends with a comma.
+// kineto_text returns a file with these events; `more` is before them and ends with a comma.
 inline std::string kineto_text(const std::vector<EventText>& events, std::string_view more = "") {
   std::vector<std::string> texts;
   for (const EventText& event : events) texts.push_back(event_json(event));

@@ -55,7 +55,7 @@ TEST(ReplayLinkLaunches, FindsTheInnermostOperator) {
   EXPECT_EQ(name_of_launcher(rank, "bare"), "");
 }
 
-// Would fail if an operator that ended when the call began were taken for one around it.
+// Would fail if an operator that ended when the call began counted as one around it.
 TEST(ReplayLinkLaunches, LeavesOutWhatHasEnded) {
   JobTimeline job = timeline_from(
       kineto_text({host("cpu_op", "aten::before", 0, 10),
@@ -64,8 +64,8 @@ TEST(ReplayLinkLaunches, LeavesOutWhatHasEnded) {
   EXPECT_EQ(name_of_launcher(job.ranks.at(0), "gemm"), "launch");
 }
 
-// Would fail if what the kernel says itself weren't the first source, the operator the second and
-// the label the third.
+// Would fail if the kernel weren't the first source, the operator the second and the label the
+// third.
 TEST(ReplayLinkLaunches, KnowsACommunicationFromTheNearestSource) {
   std::vector<EventText> events = {
       host("user_annotation", "nccl:all_gather", 0, 20, R"("Input Dims": [[5]])"),

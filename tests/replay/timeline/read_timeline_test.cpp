@@ -55,7 +55,7 @@ TEST(ReplayReadTimeline, GivesAllRanksOneOrigin) {
   EXPECT_THAT(job.ranks[1].file, HasSubstr("a.json"));
 }
 
-// Would fail if a file were read otherwise when it is packed, or if what is no timeline were read.
+// Would fail if a packed file were read otherwise, or if a file that is no timeline were read.
 TEST(ReplayReadTimeline, ReadsEachWayOfPacking) {
   std::string first = of_rank(0, {{}}), second = of_rank(1, {{}, {}});
   std::string trace = R"({"schema": "1.1.1", "nodes": []})";
@@ -78,7 +78,7 @@ TEST(ReplayReadTimeline, ReadsEachWayOfPacking) {
   EXPECT_EQ(job_from({other.write("named.txt", first)}).ranks.size(), 1u);
 }
 
-// Would fail if the rank of a file's name were lost, or a moment in it taken for one.
+// Would fail if the rank of a file's name were lost, or a time in it read as one.
 TEST(ReplayReadTimeline, FindsRanksInNames) {
   TemporaryFolder folder;
   folder.write("worker1_step_12.1694128201556.pt.trace.json", kineto_text({{}}));

@@ -10,7 +10,7 @@ TimelineSpan named_span(RankTimeline& rank, double begin, double end, std::strin
   return {.begin_us = begin, .end_us = end, .name = rank.texts.id_of(name)};
 }
 
-// Would fail if sorting left a launch or a communication pointing at where its span used to be.
+// Would fail if sorting left a launch or a communication with the old place of its span.
 TEST(ReplayTimeline, SortingKeepsWhatRefersToSpans) {
   RankTimeline rank;
   rank.spans = {named_span(rank, 5, 6, "late"), named_span(rank, 1, 3, "longer"),
@@ -32,7 +32,7 @@ TEST(ReplayTimeline, SortingKeepsWhatRefersToSpans) {
   EXPECT_EQ(rank.spans[2].comm, 1u);
 }
 
-// Would fail if a rank were taken for the place of its timeline.
+// Would fail if a rank were used as the place of its timeline.
 TEST(ReplayTimeline, FindsARankByItsNumber) {
   JobTimeline job;
   for (std::int64_t rank : {1, 4}) {

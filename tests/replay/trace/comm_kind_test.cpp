@@ -6,7 +6,7 @@ namespace simmesh::replay {
 
 namespace {
 
-// Would fail if a spelling that PyTorch records were taken for another collective.
+// Would fail if a spelling that PyTorch records were read as another collective.
 TEST(ReplayCommKind, KnowsEveryRecordedSpelling) {
   EXPECT_EQ(comm_kind("allreduce"), CommKind::all_reduce);
   EXPECT_EQ(comm_kind("all_reduce"), CommKind::all_reduce);
@@ -25,6 +25,18 @@ TEST(ReplayCommKind, KnowsEveryRecordedSpelling) {
 TEST(ReplayCommKind, LeavesTheRestUnknown) {
   for (std::string_view name : {"", "allreduce_and_more", "coalesced", "42", "allred"})
     EXPECT_EQ(comm_kind(name), CommKind::unknown) << name;
+}
+
+// Would fail if any spelling of "any source" were a receive from rank 0, or if two letters in a
+// name were enough to take messages from every rank.
+TEST(ReplayCommKind, TakesAnySourceByTheWholeName) {
+  for (std::string_view name :
+       {"recvAnySource", "recv_any_source", "recvanysource", "RECVANYSOURCE", "RecvAnYSource_0"}) {
+    EXPECT_EQ(comm_kind(name), CommKind::recv) << name;
+    EXPECT_TRUE(takes_any_source(name)) << name;
+  }
+  for (std::string_view name : {"recv", "irecv", "send", "recv_any", "many_recvs", "anysource", ""})
+    EXPECT_FALSE(takes_any_source(name)) << name;
 }
 
 // Would fail if the names stood in another order than the kinds.

@@ -9,7 +9,8 @@
 namespace simmesh::replay {
 namespace {
 
-// What is found about a file beside the trace of a rank whose node 3 has an input of 3 floats.
+// Returns the findings about a file beside the trace of a rank whose node 3 has an input of 3
+// floats.
 std::string found_about(const std::string& file, const std::string& bytes) {
   testing::TemporaryFolder folder;
   testing::NodeText node{.id = 3, .parent = 2, .inputs = testing::tensor_lists(5, 3)};

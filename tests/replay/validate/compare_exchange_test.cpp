@@ -14,7 +14,7 @@ using testing::MadeTrace;
 
 using PartMatrix = std::vector<std::vector<std::int64_t>>;
 
-// How many elements each rank sends to each: 10 and more, and no two alike.
+// Returns how many elements each rank sends to each: 10 and more, and no two alike.
 PartMatrix sent_by(std::size_t size) {
   PartMatrix matrix(size, std::vector<std::int64_t>(size));
   for (std::size_t s = 0; s < size; ++s)
@@ -75,7 +75,7 @@ TEST(CompareExchange, TransposedSplitsFit) {
     EXPECT_EQ(exchange_faults(sent_by(size), transposed(sent_by(size))), "");
 }
 
-// Two parts of one rank that change places, in what it sends or in what it expects: that rank is
+// Exchanges two parts of one rank, in those that it sends or in those that it expects: that rank is
 // blamed, whichever it is.
 TEST(CompareExchange, BlamesTheRankThatDoesNotFit) {
   for (std::size_t size = 2; size <= 4; ++size)

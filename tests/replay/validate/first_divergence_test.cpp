@@ -28,7 +28,7 @@ RankTrace trace_with(std::int64_t rank, const std::vector<ListEntry>& entries) {
   return made.done();
 }
 
-// What is said about rank 1, compared with rank 0.
+// Returns the finding about rank 1, compared with rank 0.
 Finding divergence_of(const std::vector<ListEntry>& own, const std::vector<ListEntry>& other) {
   TraceJob job;
   job.ranks.push_back(trace_with(0, other));

@@ -6,7 +6,7 @@
 
 namespace simmesh::testing {
 
-// MadeView is a job with what the comparison across ranks needs; the job must live longer.
+// MadeView is a job with the data for the comparison across ranks; the job must live longer.
 struct MadeView {
   explicit MadeView(const TraceJob& job)
       : groups(resolve_groups(job, found)), view(job, groups), faults(check_comms(view, found)) {}

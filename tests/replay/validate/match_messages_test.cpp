@@ -42,7 +42,7 @@ TEST(MatchMessages, RingsMatch) {
   }
 }
 
-// All ways in which two ranks send_to and receive up to two messages each: what is left over is
+// All ways in which two ranks send and receive up to two messages each: the unmatched ones are
 // found.
 TEST(MatchMessages, FindsWhatIsLeftOver) {
   for (int sent = 0; sent <= 2; ++sent)

@@ -48,7 +48,7 @@ CommKind kind_at(const ExecutionTrace& trace, std::uint32_t node) {
   return comm_kind(trace.text(trace.comm_of(trace.nodes[node])->name));
 }
 
-// A break says which rule it breaks; empty where it can't be made at this node.
+// A Break breaks a rule and returns its name; empty where it can't at this node.
 using Break = std::function<std::string(ExecutionTrace& trace, std::uint32_t node)>;
 
 void expect_found(const TraceJob& job, const std::string& rule, std::int64_t rank,
@@ -278,7 +278,7 @@ TEST(BrokenJob, FindsEachRankThatIsMissing) {
   for (std::size_t position = 0; position < 8; ++position) {
     TraceJob job = job_of("dlrm_pytorch_et.tar.gz");
     job.ranks.erase(job.ranks.begin() + std::ptrdiff_t(position));
-    // What a file that was cut leaves.
+    // Leaves what a file that was cut leaves.
     job.findings.push_back({.severity = Severity::error,
                             .rule = "json",
                             .rank = std::nullopt,
@@ -293,8 +293,8 @@ TEST(BrokenJob, FindsEachRankThatIsMissing) {
   }
 }
 
-// Any number in any place of what the validator reads, small ones, large ones and those at the ends
-// of 64 bits: it must come to an end.
+// Any number in any place that the validator reads, small ones, large ones and those at the ends of
+// 64 bits: it must end.
 TEST(BrokenJob, NonsenseNeverCrashes) {
   std::mt19937_64 random(7);
   TraceJob job = job_of("generated/comms4");

@@ -6,6 +6,7 @@
 #include "collectives/collectives.h"
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
+#include "core/engine/ranks/annotation.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/reductions/reductions.h"
 #include "replay/read/read_execution_trace.h"
@@ -35,7 +36,7 @@ ExecutionTrace read_again(const ExecutionTrace& trace) {
   return read_execution_trace(source);
 }
 
-// What a reader keeps is what was written, to the last number.
+// A reader gets exactly what was written, to the last number.
 TEST(WriteExecutionTrace, IsReadAsItWas) {
   Recording recording = record_step();
   ASSERT_TRUE(recording.outcome.ok()) << report(recording.outcome);

@@ -42,8 +42,8 @@ Tensor norm_of_one_device(std::initializer_list<Tensor> gradients, double p) {
   return optim::total_norm(list, p);
 }
 
-// A "global" norm counts replicas once a rank, leaves out meshes, or counts what one mesh holds as
-// if the other held it, too.
+// A "global" norm counts replicas once a rank, leaves out meshes, or counts gradients of one mesh
+// as if the other held them, too.
 SIMMESH_TEST(Clip, NormOverSeveralMeshesIsThatOfTheWholeGradients,
              {.mesh = {2, 2}, .schedules = 20, .arithmetic = Arithmetic::exact()}) {
   Tensor a = numbers(5, 1), b = numbers(4, 2), c = numbers(3, 3), d = numbers(1, 4);

@@ -53,7 +53,7 @@ SIMMESH_TEST(DebugMode, NamesTheFirstCallWhoseBitsDiffer, {.mesh = {2}, .schedul
   EXPECT_TRUE(first_difference(other, expected).starts_with("call 1 is another one"));
 }
 
-// A call in a module's backward pass is said to be of its forward, or of its neighbour.
+// A call in a module's backward pass is reported as one of its forward, or of its neighbour.
 SIMMESH_TEST(DebugMode, TellsTheModuleOfACall, {.mesh = {2}, .schedules = 6}) {
   nn::ModulePtr model = nn::make_mlp({.width = 4, .hidden = 6, .out = 2});
   parallelize(*model, mesh, {{"fc1", ColwiseParallel()}, {"fc2", RowwiseParallel()}});

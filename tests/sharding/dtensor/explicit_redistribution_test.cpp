@@ -20,7 +20,7 @@ using simmesh::testing::expect_error;
 
 const Placement partial = Partial(ReduceOp::sum);
 
-// The backward pass of from_local in R, of a gradient that lies as given.
+// Runs the backward pass of from_local in R, for a gradient with the given placement.
 void run_from_local_backward(const DeviceMesh& mesh, const Placement& gradient) {
   Tensor leaf = full({2}, DType::float32, 1);
   set_requires_grad(leaf);
@@ -51,7 +51,7 @@ std::string told(const ExplicitRedistributionOptions& options, const Placement& 
   return text;
 }
 
-// What PyTorch 2.13.0 and 2.15.0 say to this program.
+// The answers of PyTorch 2.13.0 and 2.15.0 to this program.
 TEST(ReleaseChanges, ExplicitContextSeesFromLocal) {
   const char* message =
       "Implicit redistribution occurred in DTensor.from_local backward: expected R, got P(sum)";
@@ -94,7 +94,7 @@ SIMMESH_TEST(ExplicitRedistribution, ALocalStepIsFreeUnlessStrict, {.mesh = {2}}
       ErrorKind::runtime_error, "an embedding");
 }
 
-// What a program asks for, forward and backward, is explicit.
+// Whatever a program asks for, forward and backward, is explicit.
 SIMMESH_TEST(ExplicitRedistribution, AllowsWhatIsAskedFor, {.mesh = {2}}) {
   ExplicitRedistributionContext scope({.strict = true});
   DTensor x = distribute_tensor(full({4}, DType::float32, 1), mesh, {Shard(0)});

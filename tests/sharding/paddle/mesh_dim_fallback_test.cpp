@@ -5,7 +5,7 @@
 namespace simmesh::paddle {
 namespace {
 
-// Of equal mesh dims the one that cuts first is kept.
+// Among equal mesh dims the one that cuts first is kept.
 TEST(MeshDimFallback, KeepsTheLargestMeshDim) {
   OneMeshDim fallback = one_mesh_dim({{0, 2}, {3, 1}, {}}, Dims{2, 4, 3, 4});
   EXPECT_EQ(fallback.dims_mapping, (Dims{2, 3, -1}));

@@ -79,7 +79,7 @@ SIMMESH_TEST(PaddleReshard, SlicesOfAMeshKeepTheirPieces, {.mesh = {4}, .schedul
   expect_moves(whole, row, {Shard(0)}, square, {r, Shard(0)});
 }
 
-// What becomes partial and is reduced again is the tensor that it was, whatever the reduction.
+// A tensor that becomes partial and is reduced again is unchanged, whatever the reduction.
 SIMMESH_TEST(PaddleReshard, PartialValuesReduceToTheTensor, {.mesh = {3}, .schedules = 10}) {
   Tensor whole = sample_numbers({5, 3}, 4);
   for (ReduceOp op :

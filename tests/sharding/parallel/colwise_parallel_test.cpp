@@ -21,7 +21,7 @@ class Mlp : public ::testing::TestWithParam<std::int64_t> {};
 // data and the number of ranks, or its bias is added once a rank.
 SIMMESH_TEST_P(Mlp, HasTheBitsOfOneDevice,
                {.mesh = {GetParam()}, .schedules = 20, .arithmetic = Arithmetic::exact()}) {
-  // Plain pieces are taken to be equal ones, so hidden columns that don't divide stay distributed.
+  // Plain pieces count as equal ones, so hidden columns that don't divide stay distributed.
   for (bool is_local : {true, false}) {
     nn::MlpOptions options{.width = 5, .hidden = is_local ? 24 : 7, .out = 4};
     nn::ModulePtr spread = nn::make_mlp(options), single = nn::make_mlp(options);

@@ -124,10 +124,10 @@ SIMMESH_TEST_P(ContextParallelAttention, IsOneDeviceForEachDtypeAndMagnitude,
 // The sum over k of |a[k]| |b[k]|, for each element of a product.
 Tensor sum_of_sizes(const Tensor& a, const Tensor& b) { return matmul(abs(a), abs(b)); }
 
-// How far the gradients of keys and values may be from one device's in float32, where a product is
-// a chain of `length` fused multiply-adds, each of which rounds by at most u = 2^-24 of what it
-// holds: that chain is off by at most length * u * S, where S is the sum of the terms' sizes. Cut
-// into parts that are added, it is off by (length + parts) * u * S. Twice that also covers the
+// A bound of how far the gradients of keys and values may be from one device's in float32, where a
+// product is a chain of `length` fused multiply-adds, each of which rounds by at most u = 2^-24 of
+// its value: that chain is off by at most length * u * S, where S is the sum of the terms' sizes.
+// Cut into parts that are added, it is off by (length + parts) * u * S. Twice that also covers the
 // rounding of S itself.
 void expect_near(const Tensor& actual, const Tensor& expected, const Tensor& sizes, double terms) {
   Tensor bound = sizes * (2 * terms * std::ldexp(1.0, -24));
@@ -168,7 +168,7 @@ SIMMESH_TEST_P(ContextParallelAttention, RowsAreOneDeviceInCanonicalArithmetic,
 
 INSTANTIATE_TEST_SUITE_P(Worlds, ContextParallelAttention, ::testing::Values(1, 2, 3, 4, 8));
 
-// What a run of one layer costs each rank.
+// Returns the costs of a run of one layer for each rank.
 std::vector<RankFigures> figures_of(const WorldOptions& options, ContextMethod method) {
   std::vector<RankFigures> figures(options.ranks);
   World world(options);
@@ -181,8 +181,8 @@ std::vector<RankFigures> figures_of(const WorldOptions& options, ContextMethod m
   return figures;
 }
 
-// The operations of one layer: the agreement on the length; by ring three times n - 1 messages,
-// each of which is sent, received, and waited for on both sides; else the collectives.
+// Returns the operations of one layer: the agreement on the length; by ring three times n - 1
+// messages, each of which is sent, received, and waited for on both sides; else the collectives.
 std::uint64_t operations_of(ContextMethod method, std::uint64_t ranks) {
   if (method == ContextMethod::ring) return 1 + 3 * (ranks - 1) * 4;
   return method == ContextMethod::all_gather ? 1 + 3 : 1 + 8;
@@ -218,7 +218,7 @@ SIMMESH_TEST(ContextParallelAttention, RefusesShapesThatDontFit, {.mesh = {2}, .
                "of the group: expected 3 of 6 positions, got 2");
 }
 
-// Ranks that hold other parts than they should are told what each holds.
+// Ranks with other parts than they should have get an error with the part of each.
 SIMMESH_TEST(ContextParallelAttention, RefusesLengthsOfNoSequence, {.mesh = {2}, .schedules = 2}) {
   ProcessGroup group = process_group(mesh);
   Tensor q = zeros({1, 4, 1 + 3 * group.rank(), 3}, DType::float32);

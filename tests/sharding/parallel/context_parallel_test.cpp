@@ -42,7 +42,7 @@ nn::ModulePtr attention(bool is_causal, std::int64_t kv_heads, bool bias = true)
                                                                 .rotary_theta = 10000.0});
 }
 
-// Two layers, so that what one rank computes reaches the keys of others.
+// Two layers, so that the results of one rank reach the keys of others.
 nn::ModulePtr two_layers(bool is_causal, std::int64_t kv_heads) {
   return filled(std::make_shared<nn::Sequential>(std::vector<nn::NamedModule>{
       {"position", std::make_shared<nn::Position>(nn::Position::Options{16, width})},

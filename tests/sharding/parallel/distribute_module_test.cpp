@@ -21,7 +21,7 @@ SIMMESH_TEST(DistributeModule, KeepsWhatParametersAre, {.mesh = {2}, .schedules 
   }
 }
 
-// A tensor that is distributed already is taken for a piece.
+// A tensor that is distributed already is used as a piece.
 SIMMESH_TEST(DistributeModule, LaysPlainTensorsOutAndMovesDistributedOnes,
              {.mesh = {2}, .schedules = 4}) {
   Tensor all = numbers({4, 3}, 1);

@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::int64_t experts = 3, choices = 2, row_width = 2;
 
-// How many rows a rank has for an expert by a choice: some have none.
+// Returns how many rows a rank has for an expert by a choice: some have none.
 std::int64_t count_of(std::int64_t rank, std::int64_t expert, std::int64_t choice) {
   return (rank + 2 * expert + choice) % 3;
 }
 
-// Each row says where it comes from, and its number there.
+// Each row has its origin, and its number there.
 float name_of(std::int64_t rank, std::int64_t expert, std::int64_t choice, std::int64_t row) {
   return float(1000 * rank + 100 * expert + 10 * choice + row);
 }
@@ -52,8 +52,8 @@ ExpertRows layout_of(std::int64_t rank) {
 
 class ExpertExchangeTest : public ::testing::TestWithParam<std::int64_t> {};
 
-// An expert gets the first choices of all ranks' tokens, then the second ones; and what it made of
-// each row returns to where that came from.
+// An expert gets the first choices of all ranks' tokens, then the second ones; and the result of
+// each row returns to its origin.
 SIMMESH_TEST_P(ExpertExchangeTest, MovesRowsThereAndBack, {.mesh = {GetParam()}, .schedules = 4}) {
   ProcessGroup group = process_group(mesh);
   TokenExchange exchange(layout_of(group.rank()), group);

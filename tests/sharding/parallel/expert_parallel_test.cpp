@@ -61,7 +61,7 @@ Trained run(std::unique_ptr<nn::Moe> moe, const Tensor& x, const Tensor& upstrea
   return {std::move(moe), output.detach(), grad_of(input)};
 }
 
-// How many positions of a dim each rank has.
+// The number of positions of a dim that each rank has.
 using Lengths = std::vector<std::int64_t>;
 
 struct Cut {

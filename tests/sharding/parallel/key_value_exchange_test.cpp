@@ -45,7 +45,8 @@ SIMMESH_TEST_P(KeyValueExchangeTest, BringsEachBlock, {.mesh = {GetParam()}, .sc
   }
 }
 
-// The sum is rounded once: what one rank adds and another takes away leaves the rest whole.
+// The sum is rounded once: a large term that one rank adds and another subtracts keeps the rest
+// whole.
 SIMMESH_TEST_P(KeyValueExchangeTest, RoundsSumsOnce,
                {.mesh = {GetParam()}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
   ProcessGroup group = process_group(mesh);

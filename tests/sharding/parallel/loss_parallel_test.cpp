@@ -76,7 +76,7 @@ SIMMESH_TEST(LossParallel, SendsThreeNumbersARow, {.mesh = {2}, .schedules = 4})
             (std::map<std::string, CommDebugMode::Count>{{"all_reduce", {3, 48}}}));
 }
 
-// Logits that lie otherwise are taken for split ones.
+// Logits with other placements are used as split ones.
 SIMMESH_TEST(LossParallel, RefusesLogitsThatAreNotSplitAlongTheClasses,
              {.mesh = {2}, .schedules = 2}) {
   Tensor target = tensor_of<std::int64_t>({4}, {0, 1, 2, 3}), logits = numbers({4, 4}, 1);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace tensor_parallel;
 
-// A module gets its input where it came from, or hands out what it has as if it were the whole.
+// A module gets its input with its old placements, or returns its piece as if it were the whole.
 SIMMESH_TEST(PrepareModule, BringsInputsAndOutputsWhereTheyAreWanted,
              {.mesh = {2}, .schedules = 6}) {
   nn::Activation relu(nn::ActivationKind::relu);
@@ -25,7 +25,7 @@ SIMMESH_TEST(PrepareModule, BringsInputsAndOutputsWhereTheyAreWanted,
   EXPECT_SAME_BITS(relu(piece), expected);
 }
 
-// Layouts of one list are taken for those of other inputs.
+// Layouts of one list are used for other inputs.
 SIMMESH_TEST(PrepareModule, RefusesListsOfOtherLengths, {.mesh = {2}, .schedules = 2}) {
   nn::Activation relu(nn::ActivationKind::relu);
   testing::expect_error(

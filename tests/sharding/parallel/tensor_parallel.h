@@ -7,7 +7,8 @@
 #include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
 
-// What tests of parallel styles share: a module on one device beside the same one, spread.
+// Shared parts of tests of parallel styles: a module on one device beside the same one,
+// distributed.
 namespace simmesh::tensor_parallel {
 
 inline Tensor numbers(const Shape& shape, std::uint64_t seed) {

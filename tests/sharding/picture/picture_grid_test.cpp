@@ -41,7 +41,7 @@ TEST(PictureGrid, RanksAreNamedByPatterns) {
   EXPECT_EQ(grid.pieces[1].ranks, "(*,1,+)");
 }
 
-// If this fails, a legend doesn't say what a mesh dim does.
+// If this fails, a legend doesn't describe a mesh dim.
 TEST(PictureGrid, LegendsSayWhatEachMeshDimDoes) {
   const auto list = parse_placements("S(0),P(max),S(0),R,_S(1,2),Ragged([3])");
   const auto order = ShardOrder::of({{0, {2, 0, 5}}}, list);

@@ -29,7 +29,7 @@ TEST(DTensorSpec, LocalShapeIsThatOfThePiece) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// What logs and errors show.
+// The text in logs and errors.
 TEST(DTensorSpec, Prints) {
   World world({.ranks = 2});
   Outcome outcome = world.run([](Rank&) {

@@ -31,7 +31,7 @@ TEST(IndexCut, CutsInnerDims) {
                         tensor_of<std::int64_t>({2, 2}, {2, 0, 12, 10})));
 }
 
-// What is held is added to zeros at its place, whatever the order on both sides.
+// Held indices are added to zeros at their places, whatever the order on both sides.
 TEST(IndexCut, EmbedsWhatIsHeld) {
   IndexRuns held = runs({{4, 2}, {1, 1}}), wanted = runs({{5, 1}, {0, 3}, {3, 2}});
   EXPECT_TRUE(same_bits(embed_indices(column({40, 50, 10}), {0, held, wanted}),

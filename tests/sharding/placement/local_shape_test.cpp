@@ -63,7 +63,7 @@ TEST(LocalShape, PiecesPartitionTheDim) {
   }
 }
 
-// If this fails, a shard order is not what it says: application of the shards one after the other.
+// If this fails, a shard order isn't the application of the shards one after the other.
 TEST(LocalShape, OrdersApplyTheGivenShardFirst) {
   const auto list = parse_placements("S(0),S(0)");
   const ShardOrder order = ShardOrder::of({{0, {1, 0}}}, list);

@@ -20,7 +20,7 @@ TEST(Norm, RootsUndoPowers) {
     EXPECT_TRUE(same_bits(sum_to_norm(norm_to_sum(values, p), p), values)) << p;
 }
 
-// Maxima and counts are reduced as they stand.
+// Maxima and counts are reduced unchanged.
 TEST(Norm, LeavesCountsAndMaximaAlone) {
   Tensor values = tensor_of<float>({2}, {5, 7});
   for (double p : {0.0, 1.0, infinity, -infinity}) {
@@ -37,7 +37,8 @@ TEST(Norm, DoesNotChangeItsOperand) {
   EXPECT_TRUE(same_bits(values, tensor_of<float>({2}, {5, 7})));
 }
 
-// Other exponents are powers in double, rounded once; what has no magnitude stays out of the sum.
+// Other exponents are powers in double, rounded once; an element without magnitude stays out of the
+// sum.
 TEST(Norm, RaisesToAnyExponent) {
   Tensor values = tensor_of<double>({4}, {0, 1, 2, 4});
   EXPECT_TRUE(same_bits(norm_to_sum(values, 3), tensor_of<double>({4}, {0, 1, 8, 64})));

@@ -96,7 +96,7 @@ TEST(Placement, LookupsNameTheirTable) {
   EXPECT_LE(sizeof(Placement), 32u);
 }
 
-// If this fails, bad text is accepted, ends the process, or its error doesn't say what is wrong.
+// If this fails, bad text is accepted, ends the process, or its error doesn't name the mistake.
 TEST(Placement, BadTextIsRefusedWithTheTextShown) {
   for (const char* text : {"X",
                            "MaskP()",
@@ -146,7 +146,7 @@ TEST(Placement, DimsAreNormalised) {
   EXPECT_EQ(normalized(parse_placements("P(sum),R"), 0), parse_placements("P(sum),R"));
 }
 
-// If this fails, code that asks what a placement does gets a wrong answer.
+// If this fails, code that asks for a property of a placement gets a wrong answer.
 TEST(Placement, KindsAnswerForThemselves) {
   EXPECT_TRUE(Shard(1).is_shard(1));
   EXPECT_FALSE(Shard(1).is_shard(0));

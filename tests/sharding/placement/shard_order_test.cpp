@@ -7,7 +7,8 @@
 namespace simmesh {
 namespace {
 
-// decoded prints what a list of strided shards decodes to; "-" where it can't be.
+// decoded prints the order to which a list of strided shards decodes; "-" where it can't be
+// decoded.
 std::string decoded(const char* list, DimSpan mesh_shape) {
   const auto sharding = decode_strided({parse_placements(list), {}}, mesh_shape);
   return sharding ? to_string(*sharding) : "-";
@@ -56,7 +57,7 @@ TEST(ShardOrder, StridedShardsDecodeToAnOrder) {
   EXPECT_EQ(decoded("S(0),R", Dims{2, 2}), "S(0),R");
 }
 
-// If this fails, a split factor that no order explains is taken for one.
+// If this fails, a split factor that no order explains counts as one.
 TEST(ShardOrder, OtherStridedShardsDoNotDecode) {
   EXPECT_EQ(decoded("_S(0,2)", Dims{4}), "-");
   EXPECT_EQ(decoded("_S(0,3),S(0)", Dims{4, 2}), "-");

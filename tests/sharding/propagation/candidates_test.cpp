@@ -10,7 +10,7 @@
 namespace simmesh {
 namespace {
 
-// The price by which a candidate is chosen is not that of the plan which is then carried out; or a
+// The price by which a candidate is chosen isn't that of the plan which is then carried out; or a
 // bound that is above a price hides the cheapest candidate.
 TEST(CandidateCosts, AreThoseOfThePlansAndNotBelowTheirBounds) {
   Placements alphabet = {Replicate(), Shard(0), Shard(1), StridedShard(0, 2), Partial()};

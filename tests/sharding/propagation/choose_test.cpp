@@ -38,7 +38,7 @@ double cost_of(const PropagationRequest& request, const std::vector<const Strate
   return cost;
 }
 
-// Every product of rows, in order: what the search must agree with.
+// Returns every product of rows, in order, with which the search must agree.
 std::vector<std::vector<const StrategyRow*>> products(const StrategyRows& rows, std::size_t dims) {
   std::vector<std::vector<const StrategyRow*>> result = {{}};
   for (std::size_t dim = 0; dim < dims; ++dim) {
@@ -82,7 +82,7 @@ TEST(Choose, FindsWhatTheFullProductFinds) {
   EXPECT_GT(compared, 1000);
 }
 
-// An element of a list would lie where it does, though a cheapest row that comes before moves it.
+// An element of a list would keep its placements, though a cheapest row that comes before moves it.
 TEST(Choose, TakesTheFirstCheapestForAnElementOfAList) {
   PropagationRequest request{
       .op = find_op("add"),
@@ -90,7 +90,7 @@ TEST(Choose, TakesTheFirstCheapestForAnElementOfAList) {
       .given = {Sharding{{Replicate()}, {}}, Sharding{{Partial(ReduceOp::avg)}, {}}},
       .mesh_shape = {2}};
   EXPECT_FALSE(propagate(request).moves_inputs);
-  request.attributes.set(of_list, true);
+  request.attributes.set(attribute::of_list = true);
   Propagation found = propagate(request);
   EXPECT_EQ(found.inputs[0]->placements, Placements{Partial(ReduceOp::avg)});
   EXPECT_EQ(found.outputs[0]->placements, Placements{Partial(ReduceOp::avg)});

@@ -23,7 +23,7 @@ Tensor numbers(DimSpan shape, std::uint64_t seed) {
 
 Tensor full(const Tensor& tensor) { return DTensor::of(tensor).full_tensor(); }
 
-// A product whose contraction is split loses bits, or its partial sum is taken for the value.
+// A product whose contraction is split loses bits, or its partial sum is used as the value.
 SIMMESH_TEST(Dispatch, SplitContractionHasTheBitsOfOneDevice,
              {.mesh = {2, 2}, .schedules = 20, .arithmetic = Arithmetic::exact()}) {
   Tensor a = numbers(Dims{7, 6}, 1), b = numbers(Dims{6, 5}, 2);
@@ -42,7 +42,7 @@ SIMMESH_TEST(Dispatch, ReplicatedPlusPartialAddsOnce, {.mesh = {4}, .schedules =
   EXPECT_SAME_BITS(full(x + 1.0), tensor_of<float>({3}, {5, 9, 13}));
 }
 
-// A plain tensor is taken for a replicated one without being asked, or refused where it was.
+// A plain tensor counts as replicated without being asked, or is refused where it was.
 SIMMESH_TEST(Dispatch, RefusesPlainTensorsBesideDistributedOnes, {.mesh = {2}, .schedules = 6}) {
   DTensor x = distribute_tensor(numbers(Dims{4}, 1), mesh, {Shard(0)});
   Tensor plain = numbers(Dims{4}, 2);
@@ -53,7 +53,7 @@ SIMMESH_TEST(Dispatch, RefusesPlainTensorsBesideDistributedOnes, {.mesh = {2}, .
   EXPECT_SAME_BITS(full(add(x, plain)), add(numbers(Dims{4}, 1), plain));
 }
 
-// Tensors of two meshes are computed with as if they lay on one.
+// Tensors of two meshes are used together as if they were on one.
 SIMMESH_TEST(Dispatch, RefusesTensorsOfDifferentMeshes, {.mesh = {2, 2}, .schedules = 6}) {
   Tensor values = numbers(Dims{4}, 1);
   DTensor x = distribute_tensor(values, mesh, {Shard(0), Replicate()});
@@ -76,7 +76,7 @@ SIMMESH_TEST(Dispatch, InPlaceWritesThePieceOrRefuses, {.mesh = {2}, .schedules 
                         "in-place operations that require placement changes");
 }
 
-// What is written into a given tensor lies as that does.
+// Results in a given tensor have its placements.
 SIMMESH_TEST(Dispatch, OutTensorsKeepTheirLayout, {.mesh = {3}, .schedules = 6}) {
   Tensor values = numbers(Dims{7}, 1);
   Tensor x = distribute_tensor(values, mesh, {Shard(0)});

@@ -10,7 +10,8 @@ struct Square {
   int value;
 };
 
-// A full cache forgets what was just used, grows, or answers with what has the same hash.
+// A full cache drops the entry that was just used, grows, or answers with an entry of the same
+// hash.
 TEST(BoundedCache, KeepsTheNewestAndTellsRequestsOfOneHashApart) {
   BoundedCache<Square> cache(2);
   auto ask = [&](int number) {

@@ -181,7 +181,7 @@ TEST(GraphPlanner, TakesThePathOfThePlainSearch) {
   expect_reference_paths({2, 1, 2, 2}, "R,S(0),S(1)", 1511);
 }
 
-// If this fails, a strided shard isn't taken off or cut as it stands, or not for nothing.
+// If this fails, a strided shard isn't removed or added as a strided shard, or not for nothing.
 TEST(GraphPlanner, TakesThePathOfThePlainSearchBesideStridedShards) {
   const auto alphabet = parse_placements("R,S(0),_S(0,2),S(1),P(max)");
   for (const Dims& mesh : {Dims{2, 3}, Dims{2, 2, 2}}) {

@@ -38,7 +38,7 @@ TEST(GreedyPlanner, OnlyShardsOverSeveralRanksStartTheFirstPass) {
   EXPECT_EQ(trace("_S(0,2),R", "R,S(1)", {3, 2}), "_S(0,2),R > _S(0,2),S(1) > R,S(1)");
 }
 
-// If this fails, plain shards are taken off while others lie inside them, so pieces get misplaced.
+// If this fails, plain shards are removed while others are inside them, so pieces get misplaced.
 TEST(GreedyPlanner, PlainShardsAreTakenOffInnermostFirst) {
   const Placements alphabet = parse_placements("R,S(0),S(1),P(sum)");
   for (const Dims& mesh : {Dims{2, 3}, Dims{2, 1, 2}, Dims{2, 2, 2}}) {

@@ -34,8 +34,7 @@ std::vector<PlanRequest> requests() {
   return result;
 }
 
-// A cache that answers with a plan of another request, or plans that remember what was planned
-// before.
+// A cache that answers with a plan of another request, or plans that depend on earlier plans.
 TEST(PlanCache, PlansDoNotDependOnHistory) {
   std::vector<PlanRequest> all = requests();
   ASSERT_GT(all.size(), PlanCache::plans_max);

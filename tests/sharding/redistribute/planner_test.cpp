@@ -31,7 +31,7 @@ Json collectives(const Plan& plan, DimSpan mesh_shape) {
   return counts;
 }
 
-// planned does what a redistribution of the recorded API does before any data moves.
+// planned does the steps of a redistribution in the recorded API before any data moves.
 Plan planned(const Json& record, const PlanRequest& request) {
   if (!record.contains("api")) validate_redistribute(request);
   Plan plan = make_plan(request);
@@ -162,7 +162,7 @@ TEST(Planner, EveryPlanOfSmallWorldsIsSound) {
   }
 }
 
-// If this fails, a plan depends on what was planned before it.
+// If this fails, a plan depends on earlier plans.
 TEST(Planner, PlansHaveNoHistory) {
   const auto lists = small_worlds::lists(2, parse_placements("R,S(0),_S(0,2),P(avg),P(sum)"));
   std::vector<PlanRequest> all;
@@ -210,7 +210,7 @@ TEST(Planner, ChoosesThePlanner) {
   EXPECT_EQ(used("S(1),P(sum)", "S(1),_S(0,2)", as_operand), PlannerKind::graph);
 }
 
-// If this fails, an op's operand is brought elsewhere by other collectives than PyTorch's, or the
+// If this fails, an op's operand is redistributed by other collectives than PyTorch's, or the
 // choice pays for leaving a strided shard.
 TEST(Planner, OperandsLeaveStridedShardsAsTheyStand) {
   const Plan plan = make_plan({.shape = {16, 12},

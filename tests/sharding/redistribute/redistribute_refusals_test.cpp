@@ -11,7 +11,7 @@ namespace {
 
 enum class Api { redistribute, local };
 
-// refusal returns "Class: message" of what the API refuses, and "" where it accepts.
+// refusal returns "Class: message" of an API's refusal, and "" where it accepts.
 std::string refusal(Api api, Shape shape, Dims mesh, const char* from, const char* to,
                     PlannerChoice planner = PlannerChoice::greedy) {
   const PlanRequest request{.shape = std::move(shape),
@@ -38,7 +38,7 @@ TEST(RedistributeRefusals, ThePublicCallMakesNoPartial) {
   EXPECT_THAT(refusal(api, {8}, {2}, "R", "P(product)"), ContainsRegex(phrase));
   EXPECT_THAT(refusal(api, {8}, {2}, "P(sum)", "P(avg)"), ContainsRegex(phrase));
   EXPECT_THAT(refusal(api, {8}, {2, 2}, "P(sum),P(sum)", "R,P(avg)"), ContainsRegex(phrase));
-  // It comes before what the level below refuses.
+  // It comes before the refusals of the level below.
   EXPECT_THAT(refusal(api, {8}, {2, 2}, "P(sum),S(7)", "P(max),R"), ContainsRegex(phrase));
   EXPECT_EQ(refusal(api, {8}, {2, 2}, "P(sum),S(0)", "P(sum),R"), "");
 }
@@ -85,7 +85,7 @@ TEST(RedistributeRefusals, TheGraphPlannerGoesThroughReplicate) {
                 ContainsRegex("^ValueError: .*conversion is not supported"));
 }
 
-// If this fails, mesh dims of size 1 refuse what they needn't do.
+// If this fails, mesh dims of size 1 refuse steps that they needn't do.
 TEST(RedistributeRefusals, UnitMeshDimsDoNothing) {
   EXPECT_EQ(refusal(Api::local, {8}, {1}, "S(0)", "P(sum)"), "");
   EXPECT_EQ(refusal(Api::local, {8}, {1}, "P(sum)", "P(max)"), "");

@@ -137,7 +137,7 @@ TEST(RunPlan, MergedReductionsFoldOverTheFlattenedMesh) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// A mask that is ignored would count rows twice; a norm that is summed as it stands is no norm.
+// A mask that is ignored would count rows twice; a norm that is summed unchanged is no norm.
 TEST(RunPlan, MasksAndNormsAreFinished) {
   World world({.ranks = 2});
   Outcome outcome = world.run([](Rank& rank) {
@@ -224,8 +224,8 @@ void run_disputed(const recorded::Json& record, const PlanRequest& request, Rank
   rank.expect_same_bits(y.to_local(), expected);
 }
 
-// What PyTorch gets wrong: permuted meshes, merged gathers of uneven pieces, nested strided shards
-// that can't be decoded, uneven pieces.
+// Cases that PyTorch gets wrong: permuted meshes, merged gathers of uneven pieces, nested strided
+// shards that can't be decoded, uneven pieces.
 TEST(RunPlan, DisputedCasesComeOutRight) {
   int count = 0;
   for (const recorded::Json& record : recorded::read("disputed.jsonl")) {

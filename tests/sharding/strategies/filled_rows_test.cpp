@@ -35,7 +35,7 @@ TEST(FilledRows, RowsThatSplitAnewAreThereWithoutShards) {
   EXPECT_EQ(filled(rows, {StridedShard(0, 2)}), (Texts{"R->R", "S(1)->S(1)", "_S(1,2)->_S(1,2)"}));
 }
 
-// Units of dim 0 are taken for units of another dim, or of another length.
+// Units of dim 0 are used as units of another dim, or of another length.
 TEST(FilledRows, RaggedShardsStayOnDimsZeroOfOneLength) {
   Placement ragged = RaggedShard({1, 2});
   EXPECT_EQ(filled({rule({Shard(0)}, Shard(0)), rule({Shard(1)}, Shard(1))}, {ragged}),

@@ -5,7 +5,7 @@
 namespace simmesh {
 namespace {
 
-// An input is moved of which only the shape counts, or what is partial stays so.
+// An input is moved though only its shape counts, or a partial one stays partial.
 TEST(LikeRows, TheInputStaysWhereItIs) {
   Attributes none;
   Placements given = {Shard(1), Partial(ReduceOp::product), StridedShard(0, 2)};

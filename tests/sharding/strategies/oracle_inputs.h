@@ -5,7 +5,7 @@
 
 namespace simmesh::whole_tensor_oracle {
 
-// Given are the tensors of a call, Tensors what it returns.
+// Given are the tensors of a call, Tensors its results.
 using Given = gsl::span<const Tensor>;
 using Tensors = std::vector<Tensor>;
 

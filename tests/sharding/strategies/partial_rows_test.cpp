@@ -17,7 +17,7 @@ double reduced(const Placement& placement, std::initializer_list<double> parts) 
   }
 }
 
-// Whether a row of two operands holds for parts of all small whole numbers.
+// True if a row of two operands holds for parts of all small whole numbers.
 template <class F>
 bool holds(const StrategyRow& row, F f) {
   for (double a = -2; a <= 2; ++a)
@@ -35,7 +35,7 @@ bool holds(const StrategyRow& row, F f) {
   return true;
 }
 
-// A list has a row that doesn't hold for what it is named after.
+// A list has a row that doesn't hold for the property in its name.
 TEST(PartialRows, HoldForWhatTheyAreNamedAfter) {
   auto all = [](const StrategyRows& rows, auto f) {
     return std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return holds(row, f); });

@@ -38,8 +38,8 @@ TEST(PointwiseRows, PartialRowsHaveAsManyTensorsAsTheCall) {
             (Texts{"P(sum) - R -> P(sum)", "P(avg) - R -> P(avg)"}));
 }
 
-// What is computed from averages of integers, which have no fraction, isn't the average of what is
-// computed; what passes them on may.
+// A result computed from averages of integers, which have no fraction, isn't the average of the
+// results; an op that passes them on may take them.
 TEST(PointwiseRows, OnlyPassedIntegersAreAveraged) {
   Attributes none;
   for (DType dtype : {DType::float32, DType::int64}) {

@@ -15,8 +15,8 @@
 #include "sharding/dtensor/dtensor.h"
 #include "tests/sharding/small_worlds.h"
 
-// The oracle of sharding strategies: an op on distributed tensors gives what it gives on whole
-// ones, bit for bit, wherever its inputs lie; and so do its gradients.
+// The oracle of sharding strategies: an op on distributed tensors has the results and gradients of
+// the op on whole ones, bit for bit, whatever the placements of its inputs.
 namespace simmesh::whole_tensor_oracle {
 
 // Input is one tensor of a call, and the placements that are tried for it on each mesh dim.
@@ -49,14 +49,15 @@ inline const Placement partial_sum = Partial(ReduceOp::sum),
                        partial_average = Partial(ReduceOp::avg);
 inline const Placement partial_max = Partial(ReduceOp::max), partial_min = Partial(ReduceOp::min);
 
-// Worlds are those in which a call is tried.
+// Worlds are the worlds in which a call is tried.
 struct Worlds {
   std::vector<Shape> meshes = {{2}, {3}, {2, 2}};
   std::vector<const char*> schedules = {"fifo", "seeded:1", "pct:3"};
   Arithmetic arithmetic = Arithmetic::canonical();
 };
 
-// A part of a partial tensor: what the coordinate along a mesh dim of so many ranks holds.
+// Returns a part of a partial tensor: the operand of the coordinate along a mesh dim of so many
+// ranks.
 inline Tensor partial_part(const Tensor& whole, const Placement& placement, std::int64_t index,
                            std::int64_t count) {
   bool is_first = index == 0, is_last = index == count - 1;
@@ -157,7 +158,7 @@ class Trial {
   std::vector<const Placements*> placements_;
 };
 
-// mixes_reductions says whether a list holds reductions that no tensor has at once.
+// mixes_reductions is true if a list holds reductions that no tensor has at once.
 inline bool mixes_reductions(const Placements& list) {
   auto family = [](const Placement& one) {
     return one.reduce_op() == ReduceOp::avg ? ReduceOp::sum : one.reduce_op();

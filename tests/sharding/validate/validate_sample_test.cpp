@@ -2,13 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <new>
+#include <set>
 
+#include "core/check/check.h"
+#include "core/engine/ranks/rank.h"
 #include "core/gradients/gradient_of.h"
 #include "core/ops/call.h"
 #include "core/ops/registry/registry.h"
 #include "core/samples/samples_of.h"
 #include "sharding/strategies/strategy_of.h"
 #include "sharding/validate/rule_text.h"
+#include "sharding/validate/validation_sites.h"
 
 // Rules that don't hold, of all families: each is added to those of its op, and must be refuted.
 namespace simmesh {
@@ -198,6 +203,59 @@ TEST(ValidateSample, JudgesRulesOfTwoMeshDimsTogether) {
   SampleVerdict verdict = validate_sample(op, {"relu", "ab"});
   EXPECT_FALSE(verdict.rules["S(0) -> S(0)"].wrong);
   EXPECT_TRUE(verdict.over_two_dims.at("[S(0),S(0)] -> [S(0),S(0)]").wrong);
+}
+
+// An op that breaks a contract of simmesh when it is called on anything but whole inputs.
+Op broken_on_pieces(const OpSample& sample, StrategyRows claimed) {
+  std::set<Shape> whole;
+  for (const ValidationSite& site : validation_sites(sample, 0))
+    whole.insert(sample_inputs(sample, site.sizes, site.data)[0].shape());
+  Op op = *find_op("neg");
+  op.kernel = [whole, kernel = op.kernel](auto inputs, const auto& attributes, auto outputs) {
+    SIMMESH_CHECK(whole.count(inputs[0].shape()) > 0, "got a piece");
+    kernel(inputs, attributes, outputs);
+  };
+  op.strategy = strategy(std::move(claimed));
+  return op;
+}
+
+// If these fail, a defect of ours reads as "the op refuses such sizes" or "the rule doesn't hold",
+// and a validator that can't judge a rule says that all is well.
+TEST(ValidateSample, ABrokenContractOfAKernelIsNoVerdict) {
+  OpSample sample = {"neg", "ab"};
+  Op broken = *find_op("neg");
+  broken.strategy = strategy({rule({s0}, s0)});
+  broken.kernel = [](auto, const auto&, auto) { SIMMESH_CHECK(false, "got a call"); };
+  EXPECT_THROW(validate_sample(broken, sample, {}), ContractViolation);
+  broken.kernel = [](auto, const auto&, auto) { throw std::bad_alloc(); };
+  EXPECT_THROW(validate_sample(broken, sample, {}), std::bad_alloc);
+
+  EXPECT_THROW(
+      validate_sample(broken_on_pieces(sample, {rule({s0}, s0)}), sample, {.finds_missing = false}),
+      ContractViolation);
+  EXPECT_THROW(validate_sample(broken_on_pieces(sample, {}), sample, {}), ContractViolation);
+}
+
+TEST(ValidateSample, ABrokenContractOfAStrategyIsNoVerdict) {
+  OpSample sample = {"neg", "ab"};
+  for (bool is_claimed : {true, false})
+    for (bool communicates : {true, false}) {
+      Op op = *find_op("neg");
+      op.strategy =
+          strategy({.rows =
+                        [=](const StrategyRequest&) {
+                          return is_claimed ? StrategyRows{rule({s0}, s0)} : StrategyRows();
+                        },
+                    .compute = [=](const LocalCall& call) -> std::vector<Tensor> {
+                      if (communicates) this_rank();  // raises an Error outside of a world
+                      SIMMESH_CHECK(false, "got a piece of {}", call.op.name);
+                    }});
+      // Unclaimed rules are tried outside of a world only: there they are refuted.
+      if (!is_claimed && communicates)
+        EXPECT_THAT(validate_sample(op, sample).missing, ::testing::IsEmpty());
+      else
+        EXPECT_THROW(validate_sample(op, sample), ContractViolation);
+    }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/autograd/backward.h"
+#include "fsdp/state/state.h"
 #include "tests/fsdp/sharded_worlds.h"
 #include "verify/case_files.h"
 #include "verify/fsdp/read_plan.h"
@@ -38,7 +39,7 @@ RecordedProgram recorded_program(const std::string& name) {
   return program;
 }
 
-// Version changes what the hooks of a sharded module do.
+// Version changes the hooks of a sharded module.
 using Version = std::function<void(nn::Module& sharded)>;
 
 void put_in(nn::Module& model, const Version& version) {
@@ -48,12 +49,12 @@ void put_in(nn::Module& model, const Version& version) {
 
 FSDPParamGroup& group_of(nn::Module& module) { return *FSDPState::of(module)->groups().front(); }
 
-// What two ranks do, and how it ends.
+// The actions of two ranks, and how they end.
 struct Seen {
   std::string failure;
   StepEvents events;  // of the first rank
 
-  // What differs from the record, in words.
+  // Describes the differences from the record.
   std::vector<std::string> differences(const RecordedProgram& program) const {
     CaseReport report;
     for (std::size_t i = 0; i < program.events.size(); ++i)
@@ -145,7 +146,7 @@ TEST(KnownRecomputationFaults, ARecomputationCountsAsForward) {
               ElementsAre(HasSubstr("backward: event"), HasSubstr("backward: event")));
   EXPECT_THAT(faulty.differences(program)[0],
               HasSubstr("got (reshard, layers.2.ffn.up, forward, sharded)"));
-  // Each of three layers gathers once more, and prefetches what has run its backward already.
+  // Each of three layers gathers once more, and prefetches layers that have run backward already.
   EXPECT_EQ(all_gathers_of(faulty.events), all_gathers_of(right.events) + 2 * (3 + 3));
   EventFields wrong = {"prefetch", "layers.2.ffn.up", "backward", "layers.1.ffn.up"};
   EXPECT_TRUE(has_event(faulty.events.back(), wrong));

@@ -29,7 +29,7 @@ TEST(VerifyTrain, NamesWhatDiffers) {
   testing::expect_fails(exact, "/losses/0", 0.3, "losses[0]");
 }
 
-// What only one rank has wrong is wrong: the figures of all ranks are compared.
+// A mistake of a single rank is one: the figures of all ranks are compared.
 TEST(VerifyTrain, ComparesEveryRank) {
   json value = testing::first_with("../fsdp/train_exact.jsonl",
                                    [](const json& each) { return each["world"] == 4; });

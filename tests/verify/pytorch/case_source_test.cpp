@@ -49,7 +49,8 @@ TEST(CaseSource, CountsTheLogicalTensors) {
   EXPECT_EQ(count("P(sum),P(avg)"), 6);
 }
 
-// What isn't a sharding of the tensor has no pieces; asking for them must be no walk into memory.
+// A request that isn't a sharding of the tensor has no pieces; asking for them must not read other
+// memory.
 TEST(CaseSource, RefusesWhatIsNoShardingOfTheTensor) {
   auto source = [](const char* list) {
     return [list] { CaseSource(tensor, Dims{2, 3}, {parse_placements(list), {}}); };

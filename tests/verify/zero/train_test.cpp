@@ -38,7 +38,7 @@ TEST(VerifyZeroTrain, NamesWordsThatItDoesNotKnow) {
   testing::expect_fails(value, "/zero/bucket", 1, "zero.bucket' is not known");
 }
 
-// A record of which no hash can be met must at least agree with itself.
+// A record whose hash no run can have must at least agree with itself.
 TEST(VerifyZeroTrain, HashesAreThoseOfTheValues) {
   json value = testing::first_with("../zero/train.jsonl", [](const json& each) {
     return each["stage"] == 0 && each["compare"]["mode"] == "tolerance";
@@ -53,7 +53,7 @@ TEST(VerifyZeroTrain, HashesAreThoseOfTheValues) {
                         "0000000000000000", "hash of the recorded parameters");
 }
 
-// Where the recorded system is wrong, what is right decides.
+// Where the recorded system is wrong, the correct value decides.
 TEST(VerifyZeroTrain, DisputedCasesPassByWhatIsRight) {
   json value = testing::first_with("../zero/disputed.jsonl",
                                    [](const json& each) { return each["stage"] == 0; });

@@ -114,7 +114,7 @@ TEST(ZeroConfigAutos, NeedAValueWhereNothingGivesOne) {
   EXPECT_EQ(config.zero_optimization.stage, 0);
 }
 
-// What the file says is enough for some: two batch sizes for the third, the optimiser's lr.
+// The file is enough for some: two batch sizes for the third, the optimiser's lr.
 TEST(ZeroConfigAutos, FollowFromTheFile) {
   Config config = Config::from_json(R"({
     "train_batch_size": 24, "train_micro_batch_size_per_gpu": 2,

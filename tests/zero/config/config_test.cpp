@@ -7,6 +7,7 @@
 
 #include "core/check/error.h"
 #include "tests/expect_error.h"
+#include "zero/config/config_section.h"
 
 namespace simmesh::zero {
 namespace {
@@ -76,7 +77,7 @@ TEST(ZeroConfig, ReadsFilesAsTheyAre) {
   EXPECT_EQ(zero.offload_optimizer->device, OffloadDevice::cpu);
 }
 
-// Each message names the key, what was expected and what came.
+// Each message names the key, the expected value and the given one.
 TEST(ZeroConfig, ErrorsNameTheKey) {
   expect_refused(R"({"stage": 4})", "zero_optimization.stage: expected 0, 1, 2 or 3, got 4");
   expect_refused(R"({"reduce_bucket_size": 0})",
@@ -106,8 +107,8 @@ TEST(ZeroConfig, ErrorsNameTheKey) {
                "/nowhere/ds.json");
 }
 
-// What is written reads as the same, so nothing is lost.
-// If this fails, a value is read otherwise than DeepSpeed's pydantic reads it.
+// Written values read as the same, so nothing is lost. If this fails, a value is read otherwise
+// than DeepSpeed's pydantic reads it.
 TEST(ZeroConfig, ReadsNumbersAndFlagsAsDeepSpeedDoes) {
   for (const char* text : {"\"7\"", "\" 7 \"", "\"+7\"", "\"7.0\"", "7.0", "7"})
     EXPECT_EQ(read_section("{\"sub_group_size\": " + std::string(text) + "}")

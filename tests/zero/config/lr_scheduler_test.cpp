@@ -29,7 +29,7 @@ TEST(LrScheduler, SetsRatesAndBetas) {
   EXPECT_EQ(scheduler.last_batch_iteration(), 0);
 }
 
-// If this fails, a run that goes on has other rates than one that wasn't interrupted.
+// If this fails, a run that continues has other rates than one that wasn't interrupted.
 TEST(LrScheduler, GoesOnWhereItWas) {
   WarmupCosineLR config{.total_num_steps = 9, .warmup_num_steps = 3};
   auto whole = two_groups(), interrupted = two_groups(), resumed = two_groups();
@@ -92,7 +92,7 @@ SIMMESH_TEST(LrScheduler, StepsAfterEachStepOfTheEngine, {.mesh = {2}, .schedule
   }
 }
 
-// If this fails, warm-up goes on in steps that were skipped.
+// If this fails, warm-up continues in steps that were skipped.
 SIMMESH_TEST(LrScheduler, WaitsInSkippedSteps, {.mesh = {2}, .schedules = 4}) {
   for (std::int64_t stage = 0; stage <= 3; ++stage) {
     Config config{.gradient_clipping = 0.0,

@@ -4,6 +4,7 @@
 
 #include "tests/expect_error.h"
 #include "tests/zero/simulated_sink.h"
+#include "zero/fetch/fetch_graph.h"
 
 namespace simmesh::zero {
 namespace {
@@ -48,7 +49,7 @@ struct FetchRun {
   Coordinator coordinator;
 };
 
-// If this fails, recording fetches ahead, or ranks don't check what they recorded.
+// If this fails, recording fetches ahead, or ranks don't compare their recordings.
 TEST(Coordinator, RecordsThenPrefetches) {
   FetchRun run(three_layers(), {.prefetch_bucket_size = 10, .max_reuse_distance = 0});
   run.forward({1, 2, 3});
@@ -74,7 +75,7 @@ TEST(Coordinator, PrefetchesUpToTheLimitOfLiveParameters) {
   EXPECT_EQ(run.coordinator.available(), 0);
 }
 
-// If this fails, prefetching goes on beyond a shard that nobody has read, so that it comes late.
+// If this fails, prefetching continues beyond a shard that nobody has read, so that it comes late.
 TEST(Coordinator, StopsPrefetchingAtAnAbsentShard) {
   FetchRun run(three_layers(), {.prefetch_bucket_size = 20, .max_reuse_distance = 0});
   run.forward({1, 2, 3});
@@ -91,7 +92,7 @@ TEST(Coordinator, StopsPrefetchingAtAnAbsentShard) {
               ElementsAre("gather 0 1", "gather 2", "release 0", "release 1", "release 2"));
 }
 
-// If this fails, a module keeps too little or too much of what is used again soon.
+// If this fails, a module keeps too many or too few of the parameters that are used again soon.
 TEST(Coordinator, KeepsWhatIsUsedWithinTheReuseDistance) {
   for (auto [distance, expected] : {std::pair(10, 0), std::pair(11, 10)}) {
     FetchRun run(three_layers(), {.prefetch_bucket_size = 0, .max_reuse_distance = distance});
@@ -199,7 +200,7 @@ TEST(Coordinator, RecordsAgainWhenAModuleNeedsMore) {
       ErrorKind::runtime_error, "tracing error at step 1");
 }
 
-// Counted as there: what an iteration finds, and external parameters.
+// Parameters that are available when an iteration begins count, and so do external ones.
 TEST(Coordinator, CountsWhatIsThereWhenAnIterationBegins) {
   for (bool fetched_only : {false, true}) {
     FetchRun run(three_layers(), {.faults = {.counts_fetched_only = fetched_only}});

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "zero/fetch/fetch_trace.h"
+
 namespace simmesh::zero {
 namespace {
 
@@ -35,8 +37,8 @@ std::vector<ParamId> given_up(const FetchGraph& graph, const std::vector<ModuleI
   return rule.given_up(question.module, question.step, {graph, trace, recent, settings});
 }
 
-// If this fails, a leaf module's parameters are thought to be used by the root too, or those of a
-// leaf ahead are overlooked.
+// If this fails, a leaf module's parameters count as used by the root too, or those of a leaf ahead
+// are overlooked.
 TEST(ReleaseRule, LooksAheadAtWhatModulesNeed) {
   FetchGraph graph = with_leaf();
   FetchSettings right{.max_reuse_distance = 100};

@@ -9,7 +9,7 @@
 #include "tests/expect_error.h"
 #include "tests/zero/zero_runs.h"
 
-// Stages 1 and 2 against stage 0 and against what they cost.
+// Stages 1 and 2 against stage 0 and against their costs.
 namespace simmesh::zero {
 namespace {
 
@@ -87,7 +87,7 @@ SIMMESH_TEST(FlatStage, KeepsGradientsOfEarlierMicroBatches,
   EXPECT_SAME_BITS(results[2], results[0]);
 }
 
-// What a step costs: three_linears has 80 elements in five parameters.
+// Counts the collectives of a step: three_linears has 80 elements in five parameters.
 SIMMESH_TEST(FlatStage, CountsCollectives, {.mesh = {2}, .schedules = 2}) {
   struct Cost {
     std::int64_t stage, bucket, accumulation;

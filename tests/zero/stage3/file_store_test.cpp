@@ -54,7 +54,7 @@ SIMMESH_TEST(FileStore, WritesAgain, {.mesh = {1}, .schedules = 1}) {
   EXPECT_EQ(store.traffic().bytes_written, 4 * 9 * 4);
 }
 
-// If this fails, giving memory back writes what the file has, or loses it.
+// If this fails, freeing memory writes what the file already has, or loses it.
 SIMMESH_TEST(FileStore, DiscardsWithoutWriting, {.mesh = {1}, .schedules = 1}) {
   FileStore store({.folder = test_folder()});
   Tensor tensor = formula({9}, {.rule = Rule::unit, .seed = 1}).clone(), other = tensor.clone();

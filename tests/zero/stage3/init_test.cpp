@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "core/engine/ranks/rank_figures.h"
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 #include "core/tensor/convert.h"
 #include "tests/zero/zero_runs.h"
 #include "zero/stage3/partitioned_param.h"
@@ -45,7 +45,7 @@ SIMMESH_TEST(ZeroInit, EqualsPartitioningAfterwards, {.mesh = {3}, .schedules = 
     EXPECT_SAME_BITS(of_ways[1][i], of_ways[0][i]);
 }
 
-// If this fails, a rank has more of the model than its shards and what one layer takes to draw.
+// If this fails, a rank has more of the model than its shards and the memory for drawing one layer.
 SIMMESH_TEST(ZeroInit, NeverHoldsTheModel, {.mesh = {4}, .schedules = 4}) {
   std::int64_t before = this_rank().ledger().total().peak;
   std::vector<nn::ModulePtr> models;
@@ -55,7 +55,7 @@ SIMMESH_TEST(ZeroInit, NeverHoldsTheModel, {.mesh = {4}, .schedules = 4}) {
   EXPECT_LT(this_rank().ledger().total().peak - before, 2 * shards);
 }
 
-// A dtype converts what is registered, and values are those of the group's first rank.
+// A dtype converts the registered parameters, and values are those of the group's first rank.
 SIMMESH_TEST(ZeroInit, ConvertsAndTakesTheFirstRanksValues, {.mesh = {2}, .schedules = 4}) {
   ProcessGroup world = ProcessGroup::world();
   std::optional<Init> scope;
@@ -97,8 +97,8 @@ SeenRun seen(const Config& config, WorldOptions options) {
   return run;
 }
 
-// A world of shapes only does what the world with data does, and costs each rank the same; folded,
-// two ranks stand for all.
+// A world of shapes only does the same as the world with data, and costs each rank the same;
+// folded, two ranks stand for all.
 TEST(Stage3, ShapesOnlyHasTheFiguresOfTheWorldWithData) {
   std::vector<Config> configs(5, small_stage3());
   configs[1].zero_optimization.allgather_sequential = true;

@@ -11,7 +11,7 @@
 namespace simmesh::zero {
 namespace {
 
-// A holder of two parameters, 5x7 and 16 elements, of which the second is frozen.
+// A holder of two parameters, 5x7 and 16 elements; the second is frozen.
 struct TwoParameters final : nn::Module {
   TwoParameters() {
     register_parameter("a", formula({5, 7}, {.rule = Rule::unit, .seed = 1}));
@@ -22,7 +22,7 @@ struct TwoParameters final : nn::Module {
   nn::Tensors forward(const nn::Tensors& inputs) override { return inputs; }
 };
 
-// What a flat parameter becomes that every one of so many shards quantises by itself.
+// Returns a flat parameter after every one of so many shards has quantised its part by itself.
 Tensor through_8_bits(const Tensor& whole, std::int64_t ranks) {
   std::int64_t numel = whole.numel(), shard = (numel + ranks - 1) / ranks;
   Tensor flat = whole.contiguous().view(Dims{numel}), result = flat.clone();
@@ -36,7 +36,8 @@ Tensor through_8_bits(const Tensor& whole, std::int64_t ranks) {
   return result.view(whole.shape());
 }
 
-// If this fails, weights in 8 bits depend on what is gathered together, or padding shifts them.
+// If this fails, weights in 8 bits depend on the other weights of their gather, or padding shifts
+// them.
 SIMMESH_TEST(QuantizedGather, QuantizesEachShardByItself, {.mesh = {4}, .schedules = 4}) {
   for (bool frozen_only : {false, true})
     for (std::int64_t secondary : {1, 2}) {

@@ -12,7 +12,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 }
 
 // If this fails, a picture shows several iterations at once, or names modules by other numbers than
-// those of the events: `leaf` is number 1, and what is below it has none.
+// those of the events: `leaf` is number 1, and the modules below it have none.
 SIMMESH_TEST(ScheduleRecord, KeepsTheLastIteration, {.mesh = {2}, .schedules = 2}) {
   auto block = std::make_shared<nn::Sequential>(
       std::vector<nn::NamedModule>{{"up", new_linear(3, 5)}, {"down", new_linear(5, 3)}});

@@ -20,7 +20,7 @@ constexpr std::int64_t size_max = 4096;
 struct Sizes {
   const char* name;
   std::size_t integers;
-  const char* last;  // what follows them: nothing, "bias" or "norm"
+  const char* last;  // the last module: none, "bias" or "norm"
 };
 constexpr Sizes known_modules[] = {{"linear", 2, "bias"},  {"mlp", 3, "bias"},   {"embed", 2, ""},
                                    {"head", 2, ""},        {"attention", 2, ""}, {"block", 3, ""},
@@ -83,7 +83,7 @@ struct ReluBlock final : nn::Module {
 
 struct NormMlp final : nn::Module {
   NormMlp(std::int64_t d, std::int64_t h, bool is_rms, DType dtype) {
-    // PyTorch's RMSNorm takes the distance of 1 to the next number of the dtype for epsilon.
+    // PyTorch's RMSNorm uses the distance of 1 to the next number of the dtype as epsilon.
     double rms_eps = dtype == DType::float64 ? std::numeric_limits<double>::epsilon()
                                              : double(std::numeric_limits<float>::epsilon());
     nn::ModulePtr norm;

@@ -22,7 +22,7 @@ schema::Fields layer_fields() {
           optional("use_local_output", flag())};
 }
 
-// PyTorch takes one placement for a list of one.
+// PyTorch treats one placement as a list of one.
 Schema layouts() {
   return schema::either({one_placement(), schema::list(schema::or_null(one_placement()))});
 }

@@ -9,7 +9,7 @@ namespace simmesh {
 // style_schema is a style with its arguments: {"style": "ColwiseParallel", "output_layouts": "R"}.
 Schema style_schema();
 
-// read_style reads it; what is left out has PyTorch's default.
+// read_style reads it; a missing argument has PyTorch's default.
 ParallelStyle read_style(const CaseField& field);
 
 // read_plan reads an object of paths and styles. The style of the whole module comes last.

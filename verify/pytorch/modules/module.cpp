@@ -41,7 +41,7 @@ struct ModuleCase {
   double rtol = 0.0;
 };
 
-// What one rank found.
+// The result of one rank.
 struct ModuleRun {
   std::vector<std::string> names;
   std::vector<Tensor> parameters, gradients;  // of these names
@@ -133,7 +133,7 @@ ModuleCase read_module_case(const RecordedCase& recorded) {
   return in;
 }
 
-// The rank's piece of a tensor that is cut over the mesh of the plan.
+// Returns the rank's piece of a tensor that is sharded over the mesh of the plan.
 Tensor piece_on(const Placed& placed, const DeviceMesh& mesh) {
   CaseSource source(placed.tensor, mesh.shape(), {placed.placements, {}});
   return source.local(*mesh.get_coordinate());

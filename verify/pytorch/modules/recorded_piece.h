@@ -9,10 +9,10 @@
 
 namespace simmesh {
 
-// RecordedPiece is what a case says of one tensor of a parallelised module: its placements, none
-// for a plain tensor, and of each rank the shape and the bits, or values, of its piece.
+// RecordedPiece is the record of one tensor of a parallelised module: its placements, none for a
+// plain tensor, and for each rank the shape and the bits, or values, of its piece.
 struct RecordedPiece {
-  std::string name;  // of a parameter; else what it is
+  std::string name;  // of a parameter; else its role
   std::optional<Placements> placements;
   std::vector<Shape> local_shapes;
   std::vector<std::string> hashes;
@@ -25,8 +25,8 @@ Schema piece_schema(bool with_name = false);
 // read_piece reads it for a world of that size. Raises a BadCase for lists of another length.
 RecordedPiece read_piece(const CaseField& field, std::int64_t world, std::string name = {});
 
-// compare_piece adds to a report how a rank's tensor differs from the recorded one; an undefined
-// tensor is none.
+// compare_piece adds the differences of a rank's tensor from the recorded one to a report; an
+// undefined tensor is none.
 void compare_piece(const RecordedPiece& expected, const Tensor& actual, const RankOfResult& at,
                    CaseReport& report);
 

@@ -12,29 +12,38 @@ namespace simmesh {
 
 namespace {
 
-using Table = std::map<std::string, std::vector<const PythonFunction*>, std::less<>>;
+// A plain pointer, which is there before any object of another file is made.
+constinit const PythonFamily* first_family = nullptr;
+
+using Overloads = std::vector<const PythonFunction*>;
+using Table = std::map<std::string, Overloads, std::less<>>;
+
+// Where two families have overloads of one name, the order of files would choose among them.
+void add_family(Table& table, const PythonFunctions& family) {
+  std::map<std::string, Overloads> own;
+  for (const PythonFunction& function : family)
+    for (std::size_t begin = 0; begin < function.names.size();) {
+      std::size_t end = std::min(function.names.find(' ', begin), function.names.size());
+      own[function.names.substr(begin, end - begin)].push_back(&function);
+      begin = end + 1;
+    }
+  for (auto& [name, overloads] : own) {
+    bool is_new = table.emplace(name, std::move(overloads)).second;
+    SIMMESH_CHECK(is_new, "two families have the name {}", name);
+  }
+}
 
 const Table& table() {
-  static const std::vector<PythonFunctions> families = {
-      pointwise_functions(), binary_functions(),   inplace_functions(), reduction_functions(),
-      ordering_functions(),  matrix_functions(),   view_functions(),    joining_functions(),
-      indexing_functions(),  creation_functions(), neural_functions(),  normalization_functions(),
-      loss_functions(),      list_functions(),     backward_functions()};
+  static const std::vector<PythonFunctions> families = PythonFamily::all();
   static const Table table = [] {
     Table made;
-    for (const PythonFunctions& family : families)
-      for (const PythonFunction& function : family)
-        for (std::size_t begin = 0; begin < function.names.size();) {
-          std::size_t end = std::min(function.names.find(' ', begin), function.names.size());
-          made[function.names.substr(begin, end - begin)].push_back(&function);
-          begin = end + 1;
-        }
+    for (const PythonFunctions& family : families) add_family(made, family);
     return made;
   }();
   return table;
 }
 
-const std::vector<const PythonFunction*>* overloads_of(std::string_view name) {
+const Overloads* overloads_of(std::string_view name) {
   constexpr std::string_view prefix = "torch.ops.";
   if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   auto found = table().find(name);
@@ -42,6 +51,18 @@ const std::vector<const PythonFunction*>* overloads_of(std::string_view name) {
 }
 
 }  // namespace
+
+PythonFamily::PythonFamily(PythonFunctions (*functions)())
+    : functions_(functions), next_(first_family) {
+  first_family = this;
+}
+
+std::vector<PythonFunctions> PythonFamily::all() {
+  std::vector<PythonFunctions> families;
+  for (const PythonFamily* family = first_family; family; family = family->next_)
+    families.push_back(family->functions_());
+  return families;
+}
 
 std::string everywhere(std::string_view name, std::string_view overloads) {
   std::string names = fmt::format("torch.{0} Tensor.{0}", name);

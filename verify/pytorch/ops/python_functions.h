@@ -19,6 +19,25 @@ struct PythonFunction {
 };
 using PythonFunctions = std::vector<PythonFunction>;
 
+// PythonFamily is the functions of one family of ops. An object of it at namespace scope makes them
+// known. The functions of core/ops/reductions/sums.h are in verify/pytorch/ops/reductions/sums.cpp,
+// and so on; nothing else names such a source. A name may have overloads in one family only.
+//
+//   const PythonFamily sums_family(sums_functions);
+class PythonFamily {
+ public:
+  explicit PythonFamily(PythonFunctions (*functions)());
+  PythonFamily(const PythonFamily&) = delete;
+  PythonFamily& operator=(const PythonFamily&) = delete;
+
+  // all returns the functions of each family, in no order that means anything.
+  static std::vector<PythonFunctions> all();
+
+ private:
+  PythonFunctions (*functions_)();
+  const PythonFamily* next_;
+};
+
 // call_python calls the function of that name. Raises a NotImplementedError for a name that isn't
 // known, and a TypeError that names the argument where no signature fits.
 PythonValue call_python(std::string_view function, const PythonArguments& arguments);
@@ -33,22 +52,5 @@ bool knows_python(std::string_view function);
 // everywhere returns the names of a function of torch, of the method of that name, and of the
 // operators with the overloads: ("add", "Tensor Scalar") has aten.add.Tensor.
 std::string everywhere(std::string_view name, std::string_view overloads = "default");
-
-// The functions, family by family; each is one source file.
-PythonFunctions pointwise_functions();
-PythonFunctions binary_functions();
-PythonFunctions inplace_functions();
-PythonFunctions reduction_functions();
-PythonFunctions ordering_functions();
-PythonFunctions matrix_functions();
-PythonFunctions view_functions();
-PythonFunctions joining_functions();
-PythonFunctions indexing_functions();
-PythonFunctions creation_functions();
-PythonFunctions neural_functions();
-PythonFunctions normalization_functions();
-PythonFunctions loss_functions();
-PythonFunctions list_functions();
-PythonFunctions backward_functions();
 
 }  // namespace simmesh

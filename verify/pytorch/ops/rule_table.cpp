@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/error.h"
 #include "core/engine/options/arithmetic.h"
 #include "core/ops/compute_mode.h"
 #include "core/samples/op_sample.h"
@@ -72,8 +73,8 @@ std::vector<TableTrial> table_trials(std::uint64_t seed) {
   return trials;
 }
 
-// What the elements of an input are, as samples name them. Factors and divisors are powers of two,
-// so that no quotient rounds, nor any product of all elements.
+// Returns the kind of an input's elements, by its letter in samples. Factors and divisors are
+// powers of two, so that no quotient rounds, nor any product of all elements.
 char elements_of(const RuleTable& table, std::size_t input, const TableTrial& trial) {
   const RuleTable::Input& one = table.inputs[input];
   auto calls = [&](std::string_view name) {
@@ -220,7 +221,7 @@ void drop_wrong(StrategyRows& rules, const WholeFunction& whole, const LocalRun&
   auto is_wrong = [&](const StrategyRow& rule) {
     try {
       return !whole.op() || !whole.difference_of_op(rule, world, seed).empty();
-    } catch (const std::exception&) {
+    } catch (const Error&) {
       return true;
     }
   };
@@ -290,7 +291,7 @@ RuleTableVerdict judge_rule_table(const RuleTable& table, std::uint64_t seed) {
     std::optional<WholeFunction> whole;
     try {
       whole.emplace(table, std::move(inputs));
-    } catch (const std::exception& error) {
+    } catch (const Error& error) {
       refusal = error.what();
       continue;
     }
@@ -304,7 +305,7 @@ RuleTableVerdict judge_rule_table(const RuleTable& table, std::uint64_t seed) {
                     ? fmt::format("expected at least {} outputs, got {}", whole->output_count(),
                                   row.outputs.size())
                     : whole->difference(row, world, trial.data.seed);
-      } catch (const std::exception& error) {
+      } catch (const Error& error) {
         wrong = fmt::format("raises {}", error.what());
       }
       if (wrong.empty()) continue;

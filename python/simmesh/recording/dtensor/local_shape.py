@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any, Mapping, Sequence
+from typing import Any
 
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 

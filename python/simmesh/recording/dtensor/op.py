@@ -1,9 +1,10 @@
-"""Records the kinds ``op`` and ``op_grad``: one call of a function of PyTorch on distributed tensors."""
+"""Records the kinds ``op`` and ``op_grad``: one call of a function of PyTorch on DTensors."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator, Mapping, Sequence
+from typing import Any, Callable
 
 import torch
 from torch.distributed.tensor import DTensor, Replicate, placement_types
@@ -52,7 +53,8 @@ def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings())
 
 @contextmanager
 def _exchanges_counted() -> Iterator[None]:
-    # On the CPU a change of the sharded dim is a gather, which counts as the all_to_all that it stands for.
+    # On the CPU a change of the sharded dim is a gather, which counts as the all_to_all that it
+    # stands for.
     original = placement_types.shard_dim_alltoall
 
     def counted(*arguments: Any, **keywords: Any) -> Any:
@@ -207,7 +209,7 @@ def _joined(of_rank: Sequence[Sequence[dict[str, Any] | None]]) -> list[dict[str
             joined.append(first)
             continue
         parts = [entries[index] or {} for entries in of_rank]
-        each = {
+        each: dict[str, Any] = {
             name: [part[name] for part in parts]
             for name in ("local_shape", "hash", "values")
             if name in first

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 Inputs = tuple[list[list[int]], list[Any]]
 
@@ -46,7 +47,7 @@ _OPS: list[tuple[str, str, str, Callable[[Random], Inputs]]] = [
 
 
 def op(seed: int, shape: Sequence[int]) -> dict[str, Any]:
-    """A random function on tensors of small integers, whose sums and products are exact in any order."""
+    """A random function on small integers, whose sums and products are exact in any order."""
     return _question("op", seed, shape)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Iterator, Sequence
+from typing import Any
 
 from torch.distributed.tensor import _redistribute
 from torch.distributed.tensor.placement_types import Placement
@@ -22,7 +23,8 @@ def planned_by(planner: str) -> Iterator[None]:
     missing = [name for name in _NAMES if not hasattr(_redistribute, name)]
     if missing:
         raise RuntimeError(
-            f"[recording/planning] expected a PyTorch whose redistribution has {', '.join(missing)}, got one without"
+            "[recording/planning] expected a PyTorch whose redistribution has "
+            f"{', '.join(missing)}, got one without"
         )
     original = _redistribute._optimize_transform_infos
 
@@ -73,7 +75,8 @@ def steps_of(plan: Sequence[Any], source: Sequence[Placement]) -> list[dict[str,
 
 
 def collectives_of(steps: Sequence[dict[str, Any]], mesh_shape: Sequence[int]) -> dict[str, int]:
-    """How many collectives of each kind the steps need: what changes tensor dims is one all_to_all.
+    """Returns the number of collectives of each kind that the steps need. A step that changes
+    tensor dims is one all_to_all.
 
     On the CPU PyTorch makes an all_to_all of a gather, which isn't counted as one.
     """

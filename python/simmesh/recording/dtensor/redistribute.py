@@ -1,9 +1,10 @@
-"""Records the kind ``redistribute``: the steps of a redistribution, and the bits of every rank before and after."""
+"""Records the kind ``redistribute``: its steps, and the bits of every rank before and after."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch.distributed.device_mesh import DeviceMesh
@@ -27,7 +28,8 @@ def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings())
     answers = [_ask(case, planner, settings) for planner in planners]
     if answers[0] != answers[-1]:
         raise ValueError(
-            f"[recording/redistribute] {case['id']}: expected one answer of both planners, got two; "
+            f"[recording/redistribute] {case['id']}: expected one answer of both planners, got two;"
+            " "
             f"make it a case for each planner"
         )
     return {**question, **answers[0]}

@@ -23,7 +23,7 @@ _KINDS: dict[type, Callable[[Any], dict[str, Any]]] = {
 
 
 def nodes_of(module: nn.Module, name: str = "") -> dict[str, Any]:
-    """The node of a model of linear layers, embeddings, activations, layer norms and nn.Sequential of them.
+    """The node of a model: nn.Sequential of linear layers, embeddings, activations, layer norms.
 
     Raises ValueError for a module that no node stands for.
     """
@@ -44,7 +44,7 @@ def nodes_of(module: nn.Module, name: str = "") -> dict[str, Any]:
 
 
 def skeleton_of(module: nn.Module, name: str = "") -> dict[str, Any]:
-    """The node of a model that has this one's parameters, by name and shape, and computes nothing of it.
+    """The node of a model that has this one's parameters, by name and shape, and computes nothing.
 
     Raises ValueError for a module that has parameters of its own and submodules with parameters.
     """

@@ -1,9 +1,10 @@
-"""What happens to one rank's model under ``fully_shard``: events in order, and the collectives' buffers."""
+"""Records ``fully_shard`` on one rank's model: events in order, and collectives' buffers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
@@ -37,7 +38,7 @@ class EventLog:
         return self._joined(state._modules)
 
     def group(self, group: Any) -> str:
-        """The name of a parameter group: its modules' names, and its number where the module has several groups."""
+        """The name of a parameter group: its modules' names; its number, if they have several."""
         name = self._joined(group.modules)
         siblings = _groups_of(group.modules[0])
         return name if len(siblings) < 2 else f"{name}#{siblings.index(group)}"

@@ -1,9 +1,10 @@
-"""Records the kind ``fsdp_layout``: where ``fully_shard`` keeps each element, and the bits of every collective."""
+"""Records the kind ``fsdp_layout``: where ``fully_shard`` keeps elements, collectives' bits."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import nn
@@ -25,7 +26,7 @@ ANSWERS = (
 
 
 def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings()) -> dict[str, Any]:
-    """The case with layouts, states, gradients and collectives, as the installed PyTorch gives them."""
+    """The case with the layouts, states, gradients and collectives of the installed PyTorch."""
 
     def body(rank: int) -> dict[str, Any]:
         model = nodes.build(case)
@@ -72,7 +73,7 @@ def _give_gradients(
     if case.get("tp"):
         coordinate = dict(zip(mesh.mesh_dim_names or (), mesh.get_coordinate() or ()))
         replica = coordinate["dp"]
-    cuts = {name: dim for name, dim in case.get("tp", ())}
+    cuts = dict(case.get("tp", ()))
     policies = {
         module: wrap.get("mp_policy") or {} for wrap in case["wraps"] for module in wrap["modules"]
     }

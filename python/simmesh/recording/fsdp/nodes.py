@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, TypeVar
+from collections.abc import Mapping
+from typing import Any, Callable, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -112,7 +113,8 @@ class Node(nn.Module):
     def _params(self, x: Tensor) -> Tensor:
         for name, gradient in self.given:
             parameter = getattr(self, name)
-            x = x + (getattr(parameter, "to_local", lambda: parameter)() * gradient).sum()
+            local = parameter.to_local() if hasattr(parameter, "to_local") else parameter
+            x = x + (local * gradient).sum()
         return x
 
 

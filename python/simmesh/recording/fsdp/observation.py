@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 import torch.distributed as dist
 from torch.distributed.fsdp._fully_shard import _fsdp_collectives, _fsdp_param_group
@@ -32,7 +33,7 @@ def logged(log: EventLog) -> Iterator[EventLog]:
 
 @contextmanager
 def observed() -> Iterator[None]:
-    """Puts the observers into PyTorch's classes for the time of a run; entered on the host's thread."""
+    """Puts observers into PyTorch's classes for the time of a run; entered on the host's thread."""
     undo: list[Callable[[], None]] = []
     try:
         for owner, name, observer in _OBSERVERS:

@@ -1,11 +1,13 @@
-"""Random FSDP2 cases that have no answers yet: models, meshes, calls of ``fully_shard`` and programs by seed."""
+"""Random FSDP2 cases without answers: models, meshes, calls of ``fully_shard``, programs."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from random import Random
-from typing import Any, Sequence
+from typing import Any
 
+from simmesh.recording import formula
 from simmesh.recording.fsdp import description, nodes
 
 Mesh = Sequence[int]
@@ -71,7 +73,8 @@ def layout_case(
 def train(seed: int, shape: Mesh) -> dict[str, Any]:
     """A training run whose numbers are small integers, so that every sum is exact in any order.
 
-    A mean over a number of ranks that isn't a power of two rounds: the case then has real numbers and a tolerance.
+    A mean over a number of ranks that isn't a power of two rounds: the case then has real numbers
+    and a tolerance.
     """
     random = Random(f"train {seed}")
     world = math.prod(shape)
@@ -132,7 +135,7 @@ def case_of(
     **data: Any,
 ) -> dict[str, Any]:
     """The fields that all kinds have; the parameters get values by ``rule``."""
-    built = nodes.Node(model, nodes.formula.DTYPES["float32"])
+    built = nodes.Node(model, formula.DTYPES["float32"])
     return {
         "id": f"recorded/{'x'.join(map(str, shape))}/{name}",
         "world": math.prod(shape),

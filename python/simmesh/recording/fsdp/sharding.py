@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Mapping
+from collections.abc import Mapping
+from typing import Any, Callable
 
 import torch
 from torch import nn
@@ -36,7 +37,7 @@ class Meshes:
         return whole[tuple(mesh["use"])] if "use" in mesh else whole
 
     def info(self, mesh: Mapping[str, Any]) -> FSDPMeshInfo:
-        """The mesh as ``shard_placement_fn`` returns it: parameters of one group must have the same object."""
+        """The mesh as ``shard_placement_fn`` returns it: one object for a group's parameters."""
         key = json.dumps(mesh)
         if key not in self._infos:
             self._infos[key] = FSDPMeshInfo(self.used(mesh), shard_mesh_dim=0)

@@ -1,9 +1,10 @@
-"""Records the kinds ``train`` and ``train_exact``: losses, gradient norms and final parameters of a training run."""
+"""Records the kinds ``train`` and ``train_exact``: losses, gradient norms, final parameters."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Mapping
+from collections.abc import Mapping
+from typing import Any, Callable
 
 import torch
 from torch import Tensor, nn
@@ -67,7 +68,7 @@ def _train(case: Mapping[str, Any], model: nn.Module, rank: int) -> dict[str, An
 
 
 def _optimizer(model: nn.Module, fields: Mapping[str, Any]) -> torch.optim.Optimizer:
-    options = {
+    options: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
     }
     return _OPTIMIZERS[options.pop("name")](model.parameters(), **options)

@@ -6,17 +6,18 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any, Callable, Sequence
+from collections.abc import Sequence
+from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
 import torch.distributed.device_mesh
 import torch.distributed.distributed_c10d as c10d
-import torch.distributed.fsdp  # noqa: F401  (what it consists of is watched)
+import torch.distributed.fsdp  # what it consists of is watched
 import torch.distributed.rendezvous
 import torch.distributed.tensor._random
 import torch.nn.modules.module
-import torch.optim.optimizer  # noqa: F401  (torch.optim hides it behind another name)
+import torch.optim.optimizer  # torch.optim hides it behind another name
 
 from simmesh.torch import groups, rank_future, reduction, store
 from simmesh.torch.isolation import (

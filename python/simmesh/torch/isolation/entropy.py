@@ -9,7 +9,8 @@ import os
 import random
 import string
 import tempfile
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from simmesh.torch import rank_state
 from simmesh.torch.isolation.patches import Patches

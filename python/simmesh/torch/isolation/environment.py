@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import Any, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable
 
 from simmesh.torch.isolation.patches import Patches
 
@@ -52,7 +53,7 @@ def install(patches: Patches) -> None:
     patches.around_in_ranks(subprocess.Popen, "__init__", _start_process)
 
 
-# Of ``env`` among the arguments of Popen.
+# The index of ``env`` among the arguments of Popen.
 _POSITION = 11
 
 

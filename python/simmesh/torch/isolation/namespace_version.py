@@ -1,4 +1,4 @@
-"""Tells whether a dictionary, or the names of a module or class, changed, where Python counts that."""
+"""Tells whether a dictionary, or a module's or class's names, changed, where Python counts that."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ctypes
 import functools
 import gc
 import sys
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 # Behind the object's header and the number of items.
 _OFFSET = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
@@ -29,7 +30,7 @@ def _reader(owner: Any) -> ctypes.c_uint64:
     return ctypes.c_uint64.from_address(id(namespace) + _OFFSET)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _counts_changes() -> bool:
     # Later versions than 3.11 use the field for watchers, too, and then give it up.
     if sys.implementation.name != "cpython" or sys.version_info >= (3, 12):

@@ -1,7 +1,8 @@
-"""What DTensor has derived from sharding strategies, which a thread keeps from run to run.
+"""Keeps DTensor's results for sharding strategies, for a thread, from run to run.
 
-Deriving it anew takes longer than all the rest of a small run. It refers to the meshes of the run that derived it. A rank
-that makes an equal mesh therefore gets the same object again, as if what was derived were its own.
+Deriving them anew takes longer than all the rest of a small run. They refer to the meshes of the
+run that derived them. A rank that makes an equal mesh therefore gets the same object again, as if
+the results were its own.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import operator
 import threading
 import weakref
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 import torch
 from torch.distributed.device_mesh import DeviceMesh
@@ -34,7 +36,7 @@ class _Strategies:
         self._seen: list[int] | None = None
 
     def look(self) -> bool:
-        """Whether the strategies are others than at the last look."""
+        """True if the strategies differ from those of the last look."""
         registries = self.registries()
         if not _are_identical(registries, self._registries):
             self._registries, self._versions = registries, version_readers(registries)
@@ -117,7 +119,8 @@ class _Derived(threading.local):
         ]  # fmt: skip
         # With another coordinate, uneven shards have other sizes.
         if taken.hash != new.hash or any(m.coordinate != new.coordinate for m in (taken, *equal)):
-            return self.forget()
+            self.forget()
+            return
         for made in equal:
             made.is_present = True
             made.mesh().__dict__ = mesh.__dict__  # type: ignore[union-attr]
@@ -175,7 +178,8 @@ def _new(kind: type[DeviceMesh], *arguments: Any, **options: Any) -> DeviceMesh:
 def _adding(original: Callable[..., None], words: Callable[..., Any]) -> Callable[..., None]:
     def adding(self: DeviceMesh, *arguments: Any, **options: Any) -> None:
         if _core.rank() is None:
-            return original(self, *arguments, **options)
+            original(self, *arguments, **options)
+            return
         try:
             original(self, *arguments, **options)
         except BaseException:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 import torch
 from torch._C._distributed_c10d import (
@@ -64,7 +65,7 @@ def _determinism() -> tuple[bool, bool]:
     )
 
 
-# What gets and what sets each switch.
+# The functions that get and set each switch.
 _SWITCHES: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
     (torch.get_default_dtype, torch.set_default_dtype),
     # Its numbers, because they are compared ten times as fast.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Iterable
 from types import BuiltinFunctionType, FunctionType
-from typing import Any, Iterable
+from typing import Any
 
 from simmesh.torch.isolation.namespace_version import version_readers
 
@@ -70,7 +71,7 @@ class Watched:
         return None if self._versions is None else [version.value for version in self._versions]
 
     def _read_again(self, index: int, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The owner's values: the same tuple if none is another one, so that a look at it is short."""
+        """The owner's values: the same tuple if none is another, so that a look at it is short."""
         found = self._read(index)
         # Functions and classes are equal only if they are identical.
         return values if found == values else found

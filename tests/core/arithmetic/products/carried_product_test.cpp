@@ -25,7 +25,7 @@ struct Factors {
       : rows(m), columns(n), depth(k), dtype(of) {
     a = random_terms(of, kind, m * k, random);
     b = random_terms(of, kind, k * n, random);
-    // Lines of zeros and of one magnitude lie beside the others.
+    // Lines of zeros and of one magnitude are beside the others.
     for (std::size_t i = 0; i < k && m > 3; ++i) a[3 * k + i] = 0;
     for (std::size_t i = 0; i < k && n > 20; ++i) b[i * n + 1] = i % 2 == 0 ? 1 : -1;
     left = tensor_of_terms({std::int64_t(m), std::int64_t(k)}, of, a);

@@ -9,7 +9,8 @@
 namespace simmesh {
 namespace {
 
-// If this fails, lines of few and of many bits, of zeros and of infinities, can't lie side by side.
+// If this fails, lines of few and of many bits, of zeros and of infinities, can't be in one
+// product.
 TEST(SlicedProduct, TakesLinesOfAllKindsTogether) {
   constexpr std::int64_t rows = 30, columns = 37, depth = 20;
   std::mt19937_64 random(71);

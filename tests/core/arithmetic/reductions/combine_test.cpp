@@ -58,7 +58,7 @@ TEST(Combine, AFoldIsAsManyCombines) {
       }
 }
 
-// What one operation is, element by element.
+// Returns the result of one operation, element by element.
 template <class T>
 T plain(ReduceOp op, T a, T b) {
   using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
@@ -161,7 +161,7 @@ void expect_plain(ReduceOp op) {
   }
 }
 
-// If this fails, what a reduction gives depends on the processor.
+// If this fails, the result of a reduction depends on the processor.
 TEST(Combine, EveryInstructionSetFollowsThePlainDefinition) {
   for (DType dtype : all_dtypes)
     for (ReduceOp op : all_reduce_ops) {

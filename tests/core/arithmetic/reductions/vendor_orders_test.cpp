@@ -23,7 +23,7 @@ std::vector<Tensor> wide_operands(std::size_t members, std::int64_t count) {
 
 float float_at(const Tensor& tensor, std::size_t i) { return tensor.values<float>()[i]; }
 
-// ExpectedChunk says by hand which elements are added in which order of the members.
+// ExpectedChunk lists by hand which elements are added in which order of the members.
 struct ExpectedChunk {
   std::size_t begin;
   std::size_t end;

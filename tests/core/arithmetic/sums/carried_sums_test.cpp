@@ -12,7 +12,7 @@ namespace {
 constexpr DType carried_sums_dtypes[] = {DType::float64, DType::float32, DType::bfloat16,
                                          DType::float16};
 
-// If this fails, a value that is carried and rounded isn't what it was.
+// If this fails, a value changes when it is carried and rounded.
 TEST(CarriedSums, OfOneTermAreTheTerm) {
   std::mt19937_64 random(51);
   for (DType dtype : carried_sums_dtypes)

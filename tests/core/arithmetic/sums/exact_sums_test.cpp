@@ -13,7 +13,7 @@ struct SumsShape {
   std::int64_t outer, count, inner;
 };
 
-// Of sum (o, j) of terms of [outer, count, inner].
+// Returns the oracle of sum (o, j) of terms of [outer, count, inner].
 ExactOracle oracle_of(const std::vector<double>& x, const SumsShape& s, std::int64_t o,
                       std::int64_t j, SumTerm term, double mean) {
   ExactOracle oracle;

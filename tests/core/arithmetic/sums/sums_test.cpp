@@ -6,6 +6,7 @@
 
 #include "core/arithmetic/compute.h"
 #include "core/arithmetic/sums/exact_sums.h"
+#include "core/arithmetic/sums/non_finite_terms.h"
 #include "core/check/error.h"
 #include "core/tensor/formula.h"
 
@@ -26,7 +27,7 @@ SumRequest request_of(const Tensor& data, Tensor& result) {
           .result_dtype = result.dtype()};
 }
 
-// One chain per sum, whichever way it lies in memory and whatever tail it falls into.
+// One chain per sum, whatever its layout in memory and the tail of a loop that it falls into.
 TEST(Sums, CanonicalIsOneChain) {
   for (std::int64_t inner : {1, 3, 32, 45})
     for (std::int64_t outer : {1, 11})

@@ -9,7 +9,7 @@ namespace {
 
 constexpr DType triple_dtypes[] = {DType::float64, DType::float32, DType::bfloat16, DType::float16};
 
-// If this fails, a sum is taken for settled that isn't, or sums that fit two doubles never are.
+// If this fails, a sum counts as settled that isn't, or sums that fit into two doubles never do.
 TEST(TripleSum, RoundsCorrectlyOrNotAtAll) {
   std::mt19937_64 random(3);
   int settled = 0, all = 0;

@@ -106,8 +106,9 @@ TEST(FailureReport, DoesNotCompareCallsThatTheTraceHasDropped) {
     rank.run().block(rank, {.operation = "waiting"});
   });
   ASSERT_TRUE(outcome.failure);
-  EXPECT_THAT(outcome.failure->details,
-              HasSubstr("first call that differs: unknown, only the newest 3 of 8 events are kept"));
+  EXPECT_THAT(
+      outcome.failure->details,
+      HasSubstr("first call that differs: unknown, only the newest 3 of 8 events are kept"));
 }
 
 // If this fails, the failure that is reported depends on the schedule.

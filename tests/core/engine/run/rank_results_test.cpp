@@ -18,8 +18,7 @@ using ::testing::HasSubstr;
 // If this fails, the data hash doesn't say which rank gave what, or counts a rank twice.
 TEST(RankResults, HashTheDataInRankOrder) {
   auto hash_of = [](std::vector<std::uint64_t> words) {
-    return run_every_schedule(words.size(),
-                              [&](Rank& rank) { rank.record(words[rank.id()]); });
+    return run_every_schedule(words.size(), [&](Rank& rank) { rank.record(words[rank.id()]); });
   };
   EXPECT_EQ(hash_of({1, 2}), hash_of({1, 2}));
   EXPECT_NE(hash_of({1, 2}), hash_of({2, 1}));
@@ -55,9 +54,7 @@ TEST(RankResults, CountCopiesOnWriteOfAllRanks) {
 TEST(RankResults, SayWhereTheRanksOfAFoldedWorldDiffer) {
   World world({.ranks = 8, .shapes_only = true, .fold = true});
   auto body = [](bool is_even) {
-    return [is_even](Rank& rank) {
-      zeros({is_even || rank.id() == 0 ? 4 : 5}, DType::float32);
-    };
+    return [is_even](Rank& rank) { zeros({is_even || rank.id() == 0 ? 4 : 5}, DType::float32); };
   };
   Outcome even = world.run(body(true));
   ASSERT_EQ(even.figures.size(), 2u);

@@ -216,12 +216,11 @@ TEST(Run, EndsInEveryWay) {
     Outcome outcome = World(kinds_of_worlds()[0]).run(body);
     if (!outcome.ok()) endings.insert(outcome.failure->message);
   }
-  EXPECT_THAT(endings,
-              ::testing::UnorderedElementsAre(
-                  "[test] rank 1 gives up", "[test] rank 0 wakes up badly", "[test] rank 2 gives up",
-                  ::testing::HasSubstr("[engine/interrupt]"),
-                  ::testing::HasSubstr("[engine/deadlock]"),
-                  ::testing::HasSubstr("deputy 0 of rank 0 can't go on")));
+  EXPECT_THAT(endings, ::testing::UnorderedElementsAre(
+                           "[test] rank 1 gives up", "[test] rank 0 wakes up badly",
+                           "[test] rank 2 gives up", ::testing::HasSubstr("[engine/interrupt]"),
+                           ::testing::HasSubstr("[engine/deadlock]"),
+                           ::testing::HasSubstr("deputy 0 of rank 0 can't go on")));
 }
 
 // A number that two runs share would let a group of one pass for a group of the other.

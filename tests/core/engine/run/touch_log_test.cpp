@@ -29,7 +29,8 @@ class Listener final : public SchedulePolicy {
 
 std::vector<std::tuple<std::uint64_t, RankId, std::uint64_t>> in_tuples(const TouchLog& log) {
   std::vector<std::tuple<std::uint64_t, RankId, std::uint64_t>> tuples;
-  for (const Touch& touch : log.sensitive()) tuples.push_back({touch.step, touch.rank, touch.object});
+  for (const Touch& touch : log.sensitive())
+    tuples.push_back({touch.step, touch.rank, touch.object});
   return tuples;
 }
 
@@ -48,8 +49,8 @@ TEST(TouchLog, GivesTheUsesOfSensitiveObjects) {
   log.mark_sensitive(12);
   EXPECT_THAT(in_tuples(log), ElementsAre(std::tuple(0, 0, 10), std::tuple(1, 3, 10)));
   log.mark_all_sensitive();
-  EXPECT_THAT(in_tuples(log), ElementsAre(std::tuple(0, 0, 10), std::tuple(1, 3, 11),
-                                          std::tuple(1, 3, 10)));
+  EXPECT_THAT(in_tuples(log),
+              ElementsAre(std::tuple(0, 0, 10), std::tuple(1, 3, 11), std::tuple(1, 3, 10)));
 }
 
 // If this fails, the explorer doesn't hear of uses in time to put other steps to sleep.

@@ -57,9 +57,7 @@ TEST(Worker, ASeatStaysOnTheThreadOfItsLane) {
         rank.yield();
         EXPECT_EQ(std::this_thread::get_id(), thread);
       }
-      Deputy::of_this_rank(0)
-          .start([=] { EXPECT_EQ(std::this_thread::get_id(), thread); })
-          .wait();
+      Deputy::of_this_rank(0).start([=] { EXPECT_EQ(std::this_thread::get_id(), thread); }).wait();
     });
     EXPECT_TRUE(outcome.ok()) << report(outcome);
   });

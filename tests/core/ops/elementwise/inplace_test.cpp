@@ -56,7 +56,7 @@ TEST(InPlace, CopiesAndFills) {
   expect_error([&] { fill_(x, numbers()); }, ErrorKind::runtime_error, "0-dimension");
 }
 
-// What was copied in gets the gradient, what was there before gets none.
+// The copied elements get the gradient, the former ones get none.
 TEST(InPlace, PassesTheGradientOnToTheSource) {
   Tensor before = numbers(), source = tensor_of<float>({2}, {1, 2});
   set_requires_grad(before);
@@ -73,7 +73,7 @@ TEST(InPlace, WritesResultsInto) {
   Tensor out = zeros({2, 2}, DType::float32);
   add_out(out, numbers(), numbers(), 2);
   EXPECT_EQ(to_string(out), "float32[2, 2] {3, 6, 9, 12}");
-  // A contiguous out takes the result where it lies; not one that the op still reads, or with gaps.
+  // A contiguous out takes the result directly; not one that the op still reads, or with gaps.
   Tensor self = numbers();
   add_out(self, self, self.transpose(0, 1));
   EXPECT_EQ(to_string(self), "float32[2, 2] {2, 5, 5, 8}");

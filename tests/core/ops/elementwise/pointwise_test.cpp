@@ -7,8 +7,8 @@
 #include "core/check/error.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
+#include "core/ops/functions/closeness.h"
 #include "core/ops/promotion.h"
-#include "core/ops/reductions/closeness.h"
 #include "tests/core/ops/kind_raised.h"
 
 namespace simmesh {
@@ -30,7 +30,7 @@ TEST(Pointwise, BroadcastsAndScales) {
             ErrorKind::runtime_error);
 }
 
-// Operands that don't lie in row-major order go through a buffer.
+// Operands that aren't in row-major order go through a buffer.
 TEST(Pointwise, ReadsStrides) {
   Tensor turned = six_numbers().transpose(0, 1);
   EXPECT_EQ(to_string(turned + 1), "float32[3, 2] {2, 5, 3, 6, 4, 7}");
@@ -55,8 +55,8 @@ TEST(Pointwise, CrossesChunks) {
       ASSERT_EQ(values[std::size_t(r * columns + c)], double(c * rows + r) + double(c) / 2);
 }
 
-// Few elements that lie as the loop reads them are computed where they lie, others through buffers:
-// an element's bits must not tell which.
+// Few elements in the loop's order are computed in place, others through buffers: an element's bits
+// must not tell which.
 TEST(Pointwise, AnElementHasTheSameBitsAmongFewAndMany) {
   std::int64_t most = 130;
   Tensor counted = empty({most}, DType::int64);
@@ -122,8 +122,8 @@ TEST(Pointwise, IntegersWrapAndRoundTheirQuotients) {
   EXPECT_EQ(kind_raised([] { neg(eq(integers(), 0)); }), ErrorKind::runtime_error);
 }
 
-// A number isn't rounded to the 16-bit dtype that it is added to, but is to the one it is compared
-// with.
+// A number isn't rounded to the 16-bit dtype to which it is added, but to the one with which it is
+// compared.
 TEST(Pointwise, RoundsSixteenBitsOnce) {
   Tensor x = to(tensor_of<float>({1}, {256}), DType::bfloat16);
   EXPECT_EQ(to_string(x + 1.0), "bfloat16[1] {256}");

@@ -22,7 +22,7 @@ TEST(Indexing, IndicesAreBroadcastAndCountFromTheEnd) {
   EXPECT_EQ(to_string(index(x, {Tensor(), columns})), "int64[3, 2] {1, 3, 5, 7, 9, 11}");
 }
 
-// The dims of indices that stand together replace the first of them; others go to the front.
+// The dims of neighbouring indices replace the first of them; those of others go to the front.
 TEST(Indexing, PlaceOfTheIndexedDims) {
   Tensor x = index_counted({2, 3, 4, 5}), one = tensor_of<Whole>({7}, {0, 1, 0, 1, 0, 1, 1});
   EXPECT_EQ(index(x, {Tensor(), one, one}).shape(), (Shape{2, 7, 5}));

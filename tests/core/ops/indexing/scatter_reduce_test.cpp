@@ -54,7 +54,7 @@ TEST(ScatterReduce, KeepsIntegersAndNan) {
             "float32[2] {1, 2}");
 }
 
-// Of sources with a place and without one, with and without the element itself.
+// Covers sources with a place and without one, with and without the element itself.
 TEST(ScatterReduce, Gradients) {
   Tensor index = tensor_of<Whole>({2, 3}, {0, 1, 0, 2, 2, 2});
   for (bool include_self : {true, false})

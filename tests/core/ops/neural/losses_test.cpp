@@ -8,12 +8,12 @@
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/functions/closeness.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/neural/attention.h"
 #include "core/ops/neural/normalization.h"
 #include "core/ops/neural/softmax.h"
 #include "core/ops/random/random.h"
-#include "core/ops/reductions/closeness.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/formula.h"
 #include "tests/expect_error.h"
@@ -141,7 +141,7 @@ TEST(Normalization, ParametersHaveTheDtypeOfTheInputOrFloat32BesideSixteenBits) 
     }
 }
 
-// A shard draws what the whole would have there.
+// A shard draws the numbers that the whole tensor would have there.
 TEST(Random, DependsOnTheGlobalElement) {
   Generator generator{.seed = 7};
   Tensor whole = randn({4, 6}, generator);

@@ -44,8 +44,8 @@ TEST(Pooling, AveragesCountPaddingUnlessToldNotTo) {
             "float32[1, 1, 2] {3, 4}");
 }
 
-// In ceil mode the last window may reach beyond the image; what lies beyond counts nothing, and
-// what lies in the padding does unless told not to. The values are PyTorch's.
+// In ceil mode the last window may reach beyond the image; places beyond don't count, and those in
+// the padding do unless told not to. The values are PyTorch's.
 TEST(Pooling, CeilModeAddsAWindowThatBeginsInside) {
   Tensor x = from_one_to_25();
   Pooling2d options{.kernel = {2, 2}, .ceil_mode = true};

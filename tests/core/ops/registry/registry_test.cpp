@@ -23,7 +23,7 @@ TEST(Registry, EveryOpHasOneWayToRun) {
   }
 }
 
-// A gradient in the op itself would stand beside the one of core/gradients.
+// A gradient in the op itself would duplicate the one of core/gradients.
 TEST(Registry, OpsOfTheLibraryBringNoGradientAlong) {
   for (const Op* op : all_ops()) {
     EXPECT_FALSE(op->gradient.rule) << op->name;

@@ -6,7 +6,7 @@
 
 #include "sharding/paddle/spmd/spmd_rules.h"
 
-// What a rule answers, as text.
+// The answer of a rule, as text.
 namespace simmesh::paddle::testing {
 
 // tensor returns a tensor of that shape, cut by these mesh dims; sums are partial along `partial`.
@@ -16,7 +16,7 @@ inline SpmdTensor tensor(Shape shape, std::vector<Dims> cuts, const Dims& partia
   return result;
 }
 
-// layouts_text joins layouts with " | "; those of a list stand in brackets.
+// layouts_text joins layouts with " | "; those of a list are in brackets.
 inline std::string layouts_text(const std::vector<SpmdLayout>& layouts) {
   std::vector<std::string> texts;
   for (const SpmdLayout& layout : layouts) {

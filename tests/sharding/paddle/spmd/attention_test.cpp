@@ -8,7 +8,7 @@ namespace {
 using testing::asked;
 using testing::tensor;
 
-// Batch and heads stay cut, lengths do not; values lie as keys.
+// Batch and heads stay cut, lengths do not; values have the layout of keys.
 TEST(PaddleAttention, FlashAttentionCutsBatchAndHeads) {
   SpmdTensor q = tensor({4, 8, 4, 16}, {{0}, {1}, {}, {}});
   SpmdTensor k = tensor({4, 8, 4, 16}, {{}, {}, {1}, {}});

@@ -22,7 +22,7 @@ TEST(AxisMerge, RefusesTwoMeshDimsOnAnAxis) {
   EXPECT_THROW(merge_axes(any_call, {{"a", {0}}, {"a", {1}}}), Error);
 }
 
-// The strict merge refuses what the other one decides.
+// The strict merge refuses cases that the other one decides.
 TEST(AxisMerge, StrictMergeRefusesASecondAxis) {
   std::vector<AxisOperand> operands{{"a", {0}}, {"j", {0}}};
   EXPECT_EQ(merge_axes(any_call, operands).layout("aj"), (Dims{0, -1}));

@@ -8,7 +8,8 @@ namespace {
 using testing::asked;
 using testing::tensor;
 
-// The dims that are normalised are whole, weights too; statistics lie as the dims that stay.
+// The dims that are normalised are whole, weights too; statistics have the layout of the dims that
+// stay.
 TEST(PaddleNormalization, NormalizedDimsAreWhole) {
   SpmdTensor x = tensor({4, 8, 16}, {{0}, {}, {1}}), weight = tensor({16}, {{1}});
   EXPECT_EQ(asked({"layer_norm", {2, 2}, {x, weight, weight}, {1e-5, std::int64_t(2)}}),

@@ -12,7 +12,7 @@ std::string merged(const ProductOperand& x, const ProductOperand& y, const std::
          to_string(cuts.output(output));
 }
 
-// A mesh dim cuts rows or columns rather than what is summed, and the larger of the two.
+// A mesh dim cuts rows or columns rather than the summed dim, and the larger of the two.
 TEST(ProductMerge, MeshDimsGoToTheLargerSide) {
   EXPECT_EQ(merged({"mk", {8, 16}, {{0}, {}}}, {"kn", {16, 24}, {{}, {0}}}, "mn"),
             "[[],[]] [[],[0]] [[],[0]]");
@@ -22,7 +22,7 @@ TEST(ProductMerge, MeshDimsGoToTheLargerSide) {
             "[[],[1]] [[1],[0]] [[],[0]] partial {1: sum}");
 }
 
-// The batch has the first say, and adds what the other factor cuts.
+// The batch comes first, and adds the cuts of the other factor.
 TEST(ProductMerge, BatchesAddUp) {
   EXPECT_EQ(merged({"amk", {4, 8, 16}, {{0}, {}, {1}}}, {"akn", {4, 16, 24}, {{1}, {}, {}}}, "amn"),
             "[[0,1],[],[]] [[0,1],[],[]] [[0,1],[],[]]");

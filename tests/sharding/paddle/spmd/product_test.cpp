@@ -41,7 +41,7 @@ TEST(PaddleProduct, EinsumFollowsItsEquation) {
             "([[0]]; [[]]) -> [[],[0]]");
 }
 
-// The bias lies as the last dim of the product, and is partial with it.
+// The bias has the layout of the last dim of the product, and is partial with it.
 TEST(PaddleProduct, FusedBiasFollowsTheProduct) {
   EXPECT_EQ(asked({"fused_gemm_epilogue",
                    {2, 2},
@@ -50,7 +50,7 @@ TEST(PaddleProduct, FusedBiasFollowsTheProduct) {
             "[[],[0]] | [[0],[1]] | [[1]] partial {0: sum} -> [[],[1]] partial {0: sum} | []");
 }
 
-// Gradients are added in place, so they must lie as what they are added to.
+// Gradients are added in place, so they must have the layout of their target.
 TEST(PaddleProduct, GradientsMustLieAsTheyAreAdded) {
   SpmdTensor x = tensor({4, 8, 16}, {{0}, {}, {}}), dout = tensor({4, 8, 24}, {{0}, {}, {}});
   EXPECT_EQ(asked({"fused_linear_param_grad_add",

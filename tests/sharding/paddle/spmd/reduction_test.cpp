@@ -21,7 +21,7 @@ TEST(PaddleReduction, CutsBecomePartial) {
             "[[0],[1],[]] -> [[0],[]] partial {1: sum}");
 }
 
-// Of a co-shard the largest mesh dim is read.
+// The largest mesh dim of a co-shard is used.
 TEST(PaddleReduction, CoShardsFallBack) {
   EXPECT_EQ(asked({"reduce_sum",
                    {2, 4},

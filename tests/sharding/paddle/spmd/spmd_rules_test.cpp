@@ -11,7 +11,7 @@ namespace {
 using testing::asked;
 using testing::tensor;
 
-// An op that stands in no family would be missing without a word.
+// An op in no family would be missing without a word.
 TEST(SpmdRules, KnowOpsOfEachFamily) {
   std::vector<std::string_view> ops = spmd_ops();
   EXPECT_TRUE(std::is_sorted(ops.begin(), ops.end()));

@@ -31,13 +31,13 @@ TEST(PaddleWholeDim, TheAxisIsWhole) {
   EXPECT_EQ(asked({"nonzero", {2}, {tensor({4, 8}, {{0}, {}})}, {}}), "[[],[]] -> [[],[]]");
 }
 
-// What is partial stays so before unbind, but not behind it.
+// A partial tensor stays partial before unbind, but not after it.
 TEST(PaddleWholeDim, UnbindTakesPartialTensors) {
   EXPECT_EQ(asked({"unbind", {2, 2}, {tensor({2, 8}, {{}, {1}}, {0})}, {std::int64_t(0)}}),
             "[[],[1]] partial {0: sum} -> [[1]] | [[1]]");
 }
 
-// Co-shards pass softmax as they are; behind it only what divides.
+// Co-shards pass softmax unchanged; after it only cuts that divide remain.
 TEST(PaddleWholeDim, SoftmaxKeepsCoShards) {
   EXPECT_EQ(asked({"softmax", {2, 2}, {tensor({6, 8}, {{0, 1}, {}})}, {std::int64_t(1)}}),
             "[[0,1],[]] -> [[0],[]]");

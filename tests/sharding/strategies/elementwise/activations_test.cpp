@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// An activation of a part of what is partial counts as a part of the activation.
+// An activation of a part of a partial tensor counts as a part of the activation.
 TEST(ActivationStrategies, GiveWholeBits) {
   expect_of_one("relu", relu);
   expect_of_one("relu6", relu6);

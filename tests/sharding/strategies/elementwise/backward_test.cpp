@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// A slope is found from a part of what is partial.
+// A slope is found from a part of a partial tensor.
 TEST(SlopeStrategies, GiveWholeBits) {
   expect_of_two("sigmoid_backward", sigmoid_backward, false);
   expect_of_two("tanh_backward", tanh_backward, false);

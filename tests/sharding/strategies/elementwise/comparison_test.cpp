@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// Parts of what is partial are compared.
+// Parts of partial tensors are compared.
 TEST(ComparisonStrategies, GiveWholeBits) {
   for (auto f : {static_cast<Tensor (*)(const Tensor&, const Tensor&)>(eq), ne, lt, le, gt, ge})
     expect_of_two("comparison", f);

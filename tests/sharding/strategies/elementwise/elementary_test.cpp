@@ -8,7 +8,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// A rank applies a function to a part that lies where the function isn't defined, or falls.
+// A rank applies a function to a part where the function isn't defined, or falls.
 TEST(ElementaryStrategies, GiveWholeBits) {
   expect_of_curve("exp", exp);
   expect_of_curve("exp2", exp2);

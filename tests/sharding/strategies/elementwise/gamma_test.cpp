@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// The function of a part of what is partial is taken for a part of the function.
+// The function of a part of a partial tensor counts as a part of the function.
 TEST(GammaStrategies, GiveWholeBits) {
   expect_of_curve("lgamma", [](const Tensor& x) { return lgamma(add(mul(x, x), 0.5)); });
   expect_of_curve("digamma", [](const Tensor& x) { return digamma(add(mul(x, x), 0.5)); });

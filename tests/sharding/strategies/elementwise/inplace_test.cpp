@@ -32,7 +32,7 @@ bool is_settled(const Placements& list) {
   return std::none_of(list.begin(), list.end(), [](const auto& one) { return one.is_partial(); });
 }
 
-// Runs a call, and says whether it was made: it is refused where the tensor would have to move.
+// Runs a call, and returns whether it was made: it is refused where the tensor would have to move.
 bool is_made(const InPlaceCall& call, Tensor& self, const Tensor& other) {
   try {
     call.change(self, other);
@@ -46,8 +46,8 @@ bool is_made(const InPlaceCall& call, Tensor& self, const Tensor& other) {
   }
 }
 
-// A tensor is changed as if its placement were another, or moves. What lies as the tensor does is
-// always copied; what doesn't is brought there first, unless the tensor's dim is too short to be
+// A tensor is changed as if its placement were another, or moves. A tensor with the same placements
+// is always copied; another one is redistributed first, unless the tensor's dim is too short to be
 // cut for each rank.
 TEST(InPlaceStrategies, ChangeTheWholeTensorOrRefuse) {
   Tensor first = formula({5, 2}, {.rule = Rule::small, .seed = 1});
@@ -75,7 +75,7 @@ TEST(InPlaceStrategies, ChangeTheWholeTensorOrRefuse) {
   });
 }
 
-// What PyTorch does wrong: a value that every rank writes into a partial sum counts once a rank.
+// PyTorch's mistake: a value that every rank writes into a partial sum counts once a rank.
 TEST(InPlaceStrategies, OnlyZeroFillsAPartialSum) {
   World world({.ranks = 2});
   Outcome outcome = world.run([&](Rank&) {
@@ -89,7 +89,7 @@ TEST(InPlaceStrategies, OnlyZeroFillsAPartialSum) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// In exact arithmetic a copied sum loses what is behind its rounded parts.
+// In exact arithmetic a copied sum loses its unrounded parts.
 TEST(InPlaceStrategies, ACopiedSumStaysUnrounded) {
   World world({.ranks = 3, .arithmetic = Arithmetic::exact()});
   Outcome outcome = world.run([&](Rank& rank) {

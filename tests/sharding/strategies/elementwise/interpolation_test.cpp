@@ -21,7 +21,7 @@ void expect_of_three(const char* name, const Placements& kinds,
       {.meshes = {{2}, {4}}});
 }
 
-// Sums with a product are taken for sums.
+// Sums with a product are handled as sums.
 TEST(InterpolationStrategies, GiveWholeBits) {
   expect_of_three("lerp", sums_and_extremes,
                   [](const Tensor& a, const Tensor& b, const Tensor& w) { return lerp(a, b, w); });

@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// Parts of what is partial are asked for their truth.
+// The truth of parts of partial tensors is used.
 TEST(LogicStrategies, GiveWholeBits) {
   for (auto f : {logical_not, isnan, isinf, isfinite}) expect_of_one("truth", f);
   for (auto f : {logical_and, logical_or, logical_xor}) expect_of_two("truths", f);

@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// A rank computes with a part of what is partial, or a shard with its neighbour's elements.
+// A rank computes with a part of a partial tensor, or a shard with its neighbour's elements.
 TEST(PointwiseStrategies, OfOneTensorGiveWholeBits) {
   expect_of_one("neg", neg);
   expect_of_one("abs", abs);
@@ -34,7 +34,7 @@ const Worlds grids = {.meshes = {{2, 2}}, .schedules = {"seeded:2"}};
 const Placements few_kinds =
     shards_and(1, {Partial(ReduceOp::sum), Partial(ReduceOp::avg), Partial(ReduceOp::max)});
 
-// A rule of two partial tensors forgets that what is replicated is there once a rank.
+// A rule of two partial tensors forgets that a replicated one counts once a rank.
 TEST(PointwiseStrategies, OfTwoTensorsGiveWholeBits) {
   auto add_two = [](const Tensor& a, const Tensor& b) { return add(a, b, -2); };
   auto sub_two = [](const Tensor& a, const Tensor& b) { return sub(a, b); };
@@ -96,7 +96,7 @@ TEST(PointwiseStrategies, EmptyPiecesAndTensorsGiveWholeBits) {
   }
 }
 
-// Integers are cut into equal parts, which drops what is left over, or become floating.
+// Integers are cut into equal parts, which drops the remainder, or become floating.
 TEST(PointwiseStrategies, IntegersStayWhole) {
   Placements partial =
       shards_and(1, {Partial(ReduceOp::sum), Partial(ReduceOp::max), Partial(ReduceOp::min)});

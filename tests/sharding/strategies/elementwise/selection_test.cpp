@@ -9,7 +9,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// The larger of two least values is taken for the least of the larger ones.
+// The larger of two least values counts as the least of the larger ones.
 TEST(SelectionStrategies, OfTwoTensorsGiveWholeBits) {
   expect_of_two("maximum", maximum);
   expect_of_two("minimum", minimum);
@@ -28,7 +28,8 @@ TEST(SelectionStrategies, OfOneTensorGiveWholeBits) {
   expect_of_one("nan_to_num", [](const Tensor& x) { return nan_to_num(x); });
 }
 
-// Where the infinities become small numbers, the largest of what is partial isn't the largest.
+// Where the infinities become small numbers, the largest part of a partial tensor isn't the
+// largest.
 TEST(SelectionStrategies, ReplacedInfinitiesGiveWholeBits) {
   expect_whole_bits(
       {.name = "nan_to_num",
@@ -43,7 +44,7 @@ TEST(SelectionStrategies, ReplacedInfinitiesGiveWholeBits) {
        .has_gradient = false});
 }
 
-// A mask is cut otherwise than what it masks.
+// A mask is cut otherwise than its tensor.
 TEST(SelectionStrategies, MasksGiveWholeBits) {
   Input mask{.shape = {5, 2},
              .alphabet = shards_and(2),

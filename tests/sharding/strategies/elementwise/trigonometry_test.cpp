@@ -8,7 +8,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// A function that rises and falls takes what is partial as it is.
+// A function that rises and falls is applied to a partial tensor.
 TEST(TrigonometryStrategies, GiveWholeBits) {
   expect_of_curve("sin", sin);
   expect_of_curve("cos", cos);

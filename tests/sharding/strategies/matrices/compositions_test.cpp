@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// Vectors of three lie along one dim, which is whole.
+// Vectors of three are along one dim, which is whole.
 TEST(CompositionStrategies, CrossProductsEqualOneDevice) {
   expect_whole_bits({"cross",
                      {{{2, 3}, shards_and(2, {partial_sum})}, {{2, 3}, shards_and(2)}},

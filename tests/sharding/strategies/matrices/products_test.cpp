@@ -15,7 +15,7 @@ Call of_two(const char* name, Two function, const Input& a, const Input& b) {
           }};
 }
 
-// A wrong row, or a gradient that lies elsewhere than it says, would show here.
+// A wrong row, or a gradient with wrong placements, would show here.
 TEST(ProductStrategies, MatricesEqualOneDevice) {
   expect_whole_bits(of_two("mm", mm, {{3, 4}, shards_and(2, {partial_sum, partial_average})},
                            {{4, 5}, shards_and(2, {partial_sum, partial_average})}));
@@ -39,7 +39,7 @@ TEST(ProductStrategies, VectorsEqualOneDevice) {
                            {{5}, shards_and(1, {partial_sum, partial_average})}));
 }
 
-// A vector becomes parts of a sum because the matrix has to move, though nothing is such a sum.
+// A vector becomes parts of a sum because the matrix must move, though nothing is such a sum.
 TEST(ProductStrategies, VectorsBecomePartialOnlyBesideASum) {
   for (std::size_t ranks : {2u, 3u}) {
     World world({.ranks = ranks});
@@ -61,7 +61,7 @@ TEST(ProductStrategies, VectorsBecomePartialOnlyBesideASum) {
   }
 }
 
-// matmul decides where its product runs by what it makes of its factors first.
+// matmul decides where its product runs by the first ops on its factors.
 TEST(ProductStrategies, MatmulRunsByTheParts) {
   World world({.ranks = 4});
   Outcome outcome = world.run([&](Rank&) {

@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// The statistics are those of the whole batch, wherever it lies.
+// The statistics are those of the whole batch, however it is sharded.
 TEST(BatchNormalizationStrategies, BatchesEqualOneDevice) {
   for (bool training : {true, false})
     expect_whole_bits(

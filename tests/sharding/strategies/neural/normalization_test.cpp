@@ -12,8 +12,7 @@ using namespace whole_tensor_oracle;
 
 const Input rows = {{3, 2, 4}, shards_and(3, {partial_sum})}, parameter = {{4}, shards_and(1)};
 
-// What is normalized is whole on every rank; the gradients of the parameters add up over the
-// others.
+// Normalized dims are whole on every rank; the gradients of the parameters add up over the others.
 TEST(NormalizationStrategies, NormsEqualOneDevice) {
   Worlds worlds = {.meshes = {{2}, {4}}};
   worlds.arithmetic = Arithmetic::exact();

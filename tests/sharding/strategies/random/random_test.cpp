@@ -35,7 +35,7 @@ TEST(RandomStrategies, APartOfALargerTensorIsDrawnAtItsPlace) {
                      }});
 }
 
-// What needs no draw reduces nothing.
+// Dropout without a draw reduces nothing.
 TEST(RandomStrategies, DropoutThatIsOffReturnsItsInput) {
   World world({.ranks = 2});
   Outcome outcome = world.run([&](Rank&) {

@@ -33,7 +33,7 @@ TEST(SortingStrategies, HistogramsEqualOneDevice) {
         [&](const Tensor& x) { return Outputs{histc(x, bins)}; }, false));
 }
 
-// Boundaries count what comes before a value, piece by piece.
+// Boundaries count the elements before a value, piece by piece.
 TEST(SortingStrategies, SearchesEqualOneDevice) {
   expect_whole_bits(
       {"bucketize",

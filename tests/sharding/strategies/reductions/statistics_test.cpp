@@ -73,7 +73,7 @@ TEST(StatisticsStrategies, TheForwardPassReducesANormThatIsSaved) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// PyTorch tries pieces before the whole: along a mesh dim that nothing has to move along, too.
+// PyTorch tries pieces before the whole, also along a mesh dim along which nothing must move.
 TEST(StatisticsStrategies, DistancesEqualOneDevice) {
   for (double p : {infinite_exponent, 0.0, 1.0})
     expect_whole_bits({"dist",

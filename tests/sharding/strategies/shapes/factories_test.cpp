@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// What is made like a partial tensor counts once a rank, or a shard has the whole's size.
+// A tensor made like a partial one counts once a rank, or a shard has the whole's size.
 TEST(FactoryStrategies, GiveWholeTensors) {
   expect_whole_bits({.name = "like",
                      .inputs = {{.shape = {5, 2}, .alphabet = all_kinds(2)}},

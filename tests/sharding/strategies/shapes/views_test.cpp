@@ -106,7 +106,7 @@ TEST(ViewStrategies, PartsOfDims) {
                      }});
 }
 
-// What a call raises on every rank.
+// Returns the error that a call raises on every rank.
 std::string raised_on_mesh(const Shape& shape, const Placements& placements,
                            const Shape& mesh_shape,
                            const std::function<void(const Tensor&)>& function) {
@@ -146,7 +146,7 @@ TEST(ViewStrategies, RefuseWhatWouldMove) {
   EXPECT_EQ(raised_on_mesh({4, 6}, {Shard(1)}, {2}, flat), "");
 }
 
-// Where a view lies, in words.
+// Describes the placements of a view.
 std::string viewed_on_mesh(const Shape& shape, const char* placements, const Shape& mesh_shape,
                            const Shape& to) {
   std::string text;

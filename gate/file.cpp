@@ -1,0 +1,278 @@
+#include "gate/file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "core/tensor/chunk.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::int64_t whole_max = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t length_max = 1 << 20;
+
+OptimizerSpec read_optimizer(GateTable& table) {
+  constexpr GateTable::NumberRange positive{0, 1e6}, share{0, 1};
+  std::string kind = table.word("kind", "sgd", {"sgd", "adam", "adamw"});
+  if (kind == "sgd") {
+    optim::SgdOptions options{.lr = table.number("lr", 0.01, positive)};
+    options.momentum = table.number("momentum", 0.0, share);
+    options.dampening = table.number("dampening", 0.0, share);
+    options.weight_decay = table.number("weight_decay", 0.0, positive);
+    options.nesterov = table.boolean("nesterov", false);
+    table.finish();
+    if (options.nesterov && (options.momentum == 0 || options.dampening != 0))
+      table.reject("nesterov", "a momentum and no dampening together with nesterov");
+    return options;
+  }
+  AdamSpec spec{.decay =
+                    kind == "adam" ? optim::WeightDecay::added : optim::WeightDecay::decoupled};
+  spec.options.lr = table.number("lr", spec.options.lr, positive);
+  std::vector<double> betas = table.numbers("betas");
+  if (!betas.empty() &&
+      (betas.size() != 2 || betas[0] < 0 || betas[0] >= 1 || betas[1] < 0 || betas[1] >= 1))
+    table.reject_value("betas", "two numbers from 0 to below 1",
+                       fmt::format("{}", fmt::join(betas, " ")));
+  if (!betas.empty()) spec.options.beta1 = betas[0], spec.options.beta2 = betas[1];
+  spec.options.eps = table.number("eps", spec.options.eps, positive);
+  spec.options.weight_decay = table.number("weight_decay", kind == "adamw" ? 0.01 : 0.0, positive);
+  table.finish();
+  return spec;
+}
+
+void read_train(GateTable& top, GateFile& gate) {
+  bool classes = gate.model.has_blocks();
+  gate.train.loss = classes ? LossKind::cross_entropy : LossKind::mse;
+  auto table = top.table("train");
+  if (!table) return;
+  gate.train.steps = table->integer("steps", gate.train.steps, {1, 10'000});
+  gate.train.micro_batches = table->integer("micro_batches", 1, {1, 10'000});
+  if (auto optimizer = table->table("optimizer")) gate.train.optimizer = read_optimizer(*optimizer);
+  gate.train.clip_grad_norm = table->number("clip_grad_norm", 0.0, {0, 1e12});
+  std::vector<std::string> losses = {"mse", "dot"};
+  if (classes) losses = {"cross_entropy"};
+  if (gate.model.is_given_by_nodes()) losses.emplace_back("cross_entropy");
+  gate.train.loss =
+      *loss_from_string(table->word("loss", std::string(to_string(gate.train.loss)), losses));
+  table->finish();
+}
+
+// Sets the sizes of a row, which follow from those of a model of a known kind.
+void set_rows(GateFile& gate) {
+  GateData& data = gate.data;
+  if (gate.model.has_blocks()) {
+    data.input = data.target = {data.sequence};
+    data.vocabulary = data.classes = gate.model.vocabulary;
+    return;
+  }
+  data.input = data.target = Shape();
+  if (data.sequence > 0) data.input = data.target = {data.sequence};
+  data.input.push_back(gate.model.width);
+  data.target.push_back(gate.model.kind == ModelKind::mlp ? gate.model.out : gate.model.width);
+}
+
+void read_rows_of_nodes(GateTable& table, GateFile& gate) {
+  GateData& data = gate.data;
+  data.input = table.sizes("input", {16}, {1, length_max});
+  data.vocabulary = table.integer("vocabulary", 0, {0, length_max});
+  data.target = table.sizes("target", data.input, {1, length_max});
+  data.classes =
+      gate.train.loss == LossKind::cross_entropy
+          ? table.integer("classes", std::max<std::int64_t>(data.vocabulary, 1), {1, length_max})
+          : 0;
+}
+
+void read_data(GateTable& top, GateFile& gate) {
+  static const toml::table none;
+  GateData& data = gate.data;
+  auto given = top.table("data");
+  GateTable table = given ? *given : GateTable(none, gate.file, "data");
+  bool has_tokens = gate.model.has_blocks();
+  data.seed = std::uint64_t(table.integer("seed", std::int64_t(data.seed), {0, whole_max}));
+  data.batch = table.integer("batch", data.batch, {1, length_max});
+  data.rows = table.integer("rows", data.rows, {0, length_max});
+  if (gate.model.is_given_by_nodes()) {
+    read_rows_of_nodes(table, gate);
+    has_tokens = data.vocabulary > 0;
+  } else {
+    data.sequence = table.integer("sequence", has_tokens ? 8 : 0, {has_tokens ? 1 : 0, length_max});
+    set_rows(gate);
+  }
+  std::vector<std::string> rules = {"unit", "wide", "small", "positive"};
+  if (has_tokens) rules = {"index"};
+  data.rule = rule_from_string(table.word("rule", rules.front(), rules));
+  table.finish();
+  const std::int64_t elements_max = gate.world.elements_max();
+  std::int64_t rows_max = elements_max;
+  for (std::int64_t size : data.input) rows_max /= size;
+  std::int64_t targets_max = elements_max;
+  for (std::int64_t size : data.target) targets_max /= size;
+  if (data.rows > std::min(rows_max, targets_max))
+    table.reject_value("rows", fmt::format("at most {} elements in the data set", elements_max),
+                       std::to_string(data.rows));
+  if (data.batch > std::min(rows_max, targets_max) / gate.train.steps)
+    table.reject_value("batch", fmt::format("at most {} elements in all steps", elements_max),
+                       fmt::format("{} rows in each of {} steps", data.batch, gate.train.steps));
+}
+
+// True if each rank gets rows in each micro-batch.
+bool gives_rows(const GateFile& gate, std::int64_t parts) {
+  auto last_rows = [](std::int64_t size, std::int64_t among) {
+    return chunk_of({.size = size, .parts = among, .index = among - 1}).length;
+  };
+  std::int64_t smallest = last_rows(gate.data.batch, gate.train.micro_batches);
+  return smallest > 0 && last_rows(smallest, parts) > 0;
+}
+
+void check_split(GateTable& top, const GateFile& gate) {
+  std::int64_t micro_batches = gate.train.micro_batches;
+  for (const GateSameAs& other : gate.expect.same_as)
+    if (std::int64_t parts = other.parallel.parts(other.layout); !gives_rows(gate, parts))
+      throw BadGate(other.place,
+                    fmt::format("key 'expect.same_as': expected rows for each of {} ranks in each "
+                                "of {} micro-batches, got {}",
+                                parts, micro_batches, other.name()));
+  if (gate.checkpoint) {
+    const GateSameAs& other = gate.checkpoint->resume_on;
+    if (std::int64_t parts = other.parallel.parts(other.layout); !gives_rows(gate, parts))
+      top.table("checkpoint")
+          ->reject_value("resume_on",
+                         fmt::format("rows for each of {} ranks in each of {} micro-batches", parts,
+                                     micro_batches),
+                         fmt::format("a batch of {}", gate.data.batch));
+  }
+  if (gives_rows(gate, gate.parts())) return;
+  auto data = top.table("data");
+  const GateTable& blamed = data ? *data : top;
+  blamed.reject_value(data ? "batch" : "data.batch",
+                      fmt::format("rows for each of {} ranks in each of {} micro-batches",
+                                  gate.parts(), micro_batches),
+                      fmt::format("{}, which leaves some of them without rows", gate.data.batch));
+}
+
+// Checks gates with sequence parallelism, which needs equal parts of a sequence and cuts the head.
+void check_sequence(GateTable& top, const GateFile& gate) {
+  auto check = [&](const GateParallel& parallel, const GateLayout& layout) {
+    if (!parallel.tensor || !parallel.tensor->form.sequence_parallel) return;
+    if (gate.model.tied_head)
+      top.table("model")->reject("tied_head", "false with tensor.sequence_parallel");
+    std::int64_t ranks = layout.shape[layout.index_of(parallel.tensor->mesh)];
+    if (gate.data.input.front() % ranks == 0) return;
+    top.reject_value(gate.model.is_given_by_nodes() ? "data.input" : "data.sequence",
+                     fmt::format("positions that the {} ranks of tensor.mesh divide, with "
+                                 "tensor.sequence_parallel",
+                                 ranks),
+                     std::to_string(gate.data.input.front()));
+  };
+  check(gate.parallel, gate.mesh);
+  for (const GateSameAs& other : gate.expect.same_as) check(other.parallel, other.layout);
+  if (gate.checkpoint)
+    check(gate.checkpoint->resume_on.parallel, gate.checkpoint->resume_on.layout);
+}
+
+void check_model(const GateTable& top, const GateFile& gate) {
+  try {
+    training_model(gate.model, gate.model_use());
+  } catch (const Error& error) {
+    top.reject_value("model", "sizes and nodes that form a model",
+                     fmt::format("an error: {}", error.message()));
+  }
+}
+
+// Refuses what a world of shapes only, or a folded one, can't do.
+void check_world(GateTable& top, const GateFile& gate) {
+  if (!gate.world.shapes_only) return;
+  constexpr std::string_view needs_data = "no such key in a gate with world.shapes_only";
+  if (has_kind(model_node(gate.model, gate.model_use()), "moe"))
+    top.table("model")->reject(gate.model.is_given_by_nodes() ? "nodes" : "kind",
+                               "a model without experts in a gate with world.shapes_only: which "
+                               "tokens an expert gets depends on values");
+  auto faults = top.table("faults");
+  if (faults && faults->has("flip_bit")) faults->reject("flip_bit", needs_data);
+  if (gate.checkpoint)
+    top.reject("checkpoint", "no such table in a gate with world.shapes_only, which has no data");
+  if (!gate.world.fold) return;
+  if (!gate.faults.empty())
+    top.reject("faults", "no such table in a gate with world.fold, where most ranks don't run");
+}
+
+}  // namespace
+
+ModelUse GateFile::model_use() const {
+  return {.sequence = std::max<std::int64_t>(data.sequence, 1),
+          .checkpoint_blocks = parallel.checkpoint_blocks,
+          .elements_max = world.elements_max()};
+}
+
+GateFile GateFile::run_as(const GateSameAs& other) const {
+  GateFile gate = *this;
+  gate.mesh = other.layout;
+  gate.parallel = other.parallel;
+  gate.expect = GateExpect();
+  gate.faults.clear();
+  gate.checkpoint.reset();
+  return gate;
+}
+
+GateFile gate_from_text(std::string_view text, const std::string& file) {
+  toml::table parsed = parse_toml(text, file);
+  GateTable top(parsed, file);
+  GateFile gate;
+  gate.file = file;
+  gate.title = top.text("title", "");
+  gate.mesh_place = top.place();
+  for (const char* key : {"mesh", "world", "model", "data", "parallel", "train", "arithmetic",
+                          "expect", "faults", "device", "checkpoint"})
+    top.has(key);
+  top.finish();
+  if (auto world = top.table("world")) gate.world = read_gate_world(*world);
+  if (auto mesh = top.table("mesh")) {
+    gate.mesh = read_gate_layout(*mesh, "shape", gate.world.ranks_max());
+    gate.mesh_place = mesh->place_of("shape");
+    mesh->finish();
+  }
+  if (auto model = top.table("model")) gate.model = read_gate_model(*model);
+  read_train(top, gate);
+  read_data(top, gate);
+  check_model(top, gate);
+  nn::ModelNode node = model_node(gate.model, gate.model_use());
+  if (auto parallel = top.table("parallel"))
+    gate.parallel = read_gate_parallel(*parallel, gate.mesh, node);
+  if (auto arithmetic = top.table("arithmetic")) {
+    gate.arithmetic = arithmetic->word(
+        "mode", gate.arithmetic,
+        {"canonical", "exact", "rank_order", "as_nccl_ring", "as_nccl_tree", "as_gloo_ring"});
+    arithmetic->finish();
+  }
+  if (auto device = top.table("device")) gate.device = read_gate_device(*device);
+  ExpectUse use = {gate.mesh,        gate.parallel, node,
+                   gate.train.steps, gate.world,    gate.device.has_value()};
+  if (auto expect = top.table("expect")) gate.expect = read_gate_expect(*expect, use);
+  if (auto checkpoint = top.table("checkpoint"))
+    gate.checkpoint = read_gate_checkpoint(*checkpoint, use);
+  if (auto faults = top.table("faults"))
+    gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
+  check_split(top, gate);
+  check_sequence(top, gate);
+  check_world(top, gate);
+  return gate;
+}
+
+GateFile read_gate(const std::string& path) {
+  std::error_code fault;
+  std::ifstream stream(path, std::ios::binary);
+  if (std::filesystem::is_directory(path, fault) || !stream)
+    raise(ErrorKind::value_error, "gate/file",
+          "expected a gate file, got '{}', which can't be read", path);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return gate_from_text(text.str(), path);
+}
+
+}  // namespace simmesh

@@ -1,0 +1,150 @@
+#include "gate/report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "zero/fetch/pretty.h"
+
+namespace simmesh {
+
+namespace {
+
+struct ZeroMemoryColumn {
+  const char* name;
+  std::int64_t zero::MemoryUse::*bytes;
+};
+
+constexpr ZeroMemoryColumn zero_memory_columns[] = {
+    {"shards", &zero::MemoryUse::shards},   {"master", &zero::MemoryUse::master},
+    {"moments", &zero::MemoryUse::moments}, {"gradients", &zero::MemoryUse::gradients},
+    {"buckets", &zero::MemoryUse::buckets}, {"persistent", &zero::MemoryUse::persistent},
+    {"live", &zero::MemoryUse::live},
+};
+
+struct Totals {
+  std::int64_t passed = 0;
+  std::int64_t failed = 0;
+};
+
+Totals totals_of(gsl::span<const GateResult> results) {
+  Totals totals;
+  for (const GateResult& result : results) {
+    totals.passed += result.passed();
+    totals.failed += result.failed();
+  }
+  return totals;
+}
+
+std::string collectives_text(const GateResult& result) {
+  std::string text;
+  for (const auto& [name, calls] : result.collectives)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", calls, name);
+  return text.empty() ? "none" : text + " on each rank";
+}
+
+// Returns a table of the bytes that the engine held in the first and in the last step.
+std::string zero_memory_text(const GateResult& result) {
+  const auto& rows = result.zero_memory;
+  if (rows.empty()) return "";
+  auto step_of = [](const std::string& when) { return when.substr(0, when.rfind(' ')); };
+  std::string first = step_of(rows.front().first), last = step_of(rows.back().first);
+  std::string text = fmt::format("bytes of rank 0 with ZeRO:\n  {:<18}", "");
+  for (const ZeroMemoryColumn& column : zero_memory_columns)
+    text += fmt::format(" {:>14}", column.name);
+  for (const auto& [when, memory] : rows) {
+    if (step_of(when) != first && step_of(when) != last) continue;
+    text += fmt::format("\n  {:<18}", when);
+    for (const ZeroMemoryColumn& column : zero_memory_columns)
+      text += fmt::format(" {:>14}", zero::pretty_count(memory.*column.bytes));
+  }
+  return text + "\n";
+}
+
+std::string gate_text(const GateResult& result) {
+  std::string text =
+      fmt::format("gate {}{}{}\n", result.file, result.title.empty() ? "" : ": ", result.title);
+  for (const GateCheck& check : result.checks)
+    text += fmt::format("{} {}: expected {}, got {}\n", check.passed ? "pass" : "FAIL", check.name,
+                        check.expected, check.actual);
+  if (!result.failure.empty()) text += result.failure + "\n";
+  if (!result.losses.empty()) text += fmt::format("losses {}\n", fmt::join(result.losses, ", "));
+  if (result.shapes_of_ranks)
+    text += fmt::format("shapes only, {} ranks were run\n", *result.shapes_of_ranks);
+  else
+    text += fmt::format("data hash {:016x}\n", result.data_hash);
+  text += fmt::format("schedule hash {:016x}\n", result.schedule_hash);
+  text += fmt::format("peak {} bytes per rank", result.peak_bytes);
+  if (result.physical_peak_bytes)
+    text += fmt::format(", {} physical bytes", *result.physical_peak_bytes);
+  text += "\ncollectives: " + collectives_text(result) + "\n";
+  if (result.gathers)
+    text += fmt::format("all-gathers of parameters: {} on each rank, {} of them unused\n",
+                        result.gathers->started(), result.gathers->unused());
+  text += zero_memory_text(result);
+  if (result.device)
+    text +=
+        fmt::format("device: {:.1f} us, communication exposed for {:.1f} us, {} bytes reserved\n",
+                    result.device->makespan_us, result.device->exposed_communication_us,
+                    result.device->reserved_bytes);
+  if (!result.reproduce.empty()) text += fmt::format("reproduce: {}\n", result.reproduce);
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(gsl::span<const GateResult> results, GateTextOptions options) {
+  Totals totals = totals_of(results);
+  std::string last = fmt::format("{} passed, {} failed\n", totals.passed, totals.failed);
+  if (options.quiet) return last;
+  std::string text;
+  for (const GateResult& result : results) text += gate_text(result);
+  return text + last;
+}
+
+std::string to_json(gsl::span<const GateResult> results) {
+  using Json = nlohmann::ordered_json;
+  Totals totals = totals_of(results);
+  Json gates = Json::array();
+  for (const GateResult& result : results) {
+    Json checks = Json::array();
+    for (const GateCheck& check : result.checks)
+      checks.push_back({{"name", check.name},
+                        {"passed", check.passed},
+                        {"expected", check.expected},
+                        {"got", check.actual}});
+    Json gate = {{"file", result.file},
+                 {"title", result.title},
+                 {"checks", std::move(checks)},
+                 {"losses", result.losses}};
+    if (result.shapes_of_ranks)
+      gate["shapes_of_ranks"] = *result.shapes_of_ranks;
+    else
+      gate["data_hash"] = fmt::format("{:016x}", result.data_hash);
+    gate["schedule_hash"] = fmt::format("{:016x}", result.schedule_hash);
+    gate["peak_bytes"] = result.peak_bytes;
+    if (result.physical_peak_bytes) gate["physical_peak_bytes"] = *result.physical_peak_bytes;
+    gate["collectives"] = Json::object();
+    for (const auto& [name, calls] : result.collectives) gate["collectives"][name] = calls;
+    if (result.gathers)
+      gate["gathers"] = {{"started", result.gathers->started()},
+                         {"unused", result.gathers->unused()}};
+    for (const auto& [when, memory] : result.zero_memory) {
+      Json row = {{"when", when}};
+      for (const ZeroMemoryColumn& column : zero_memory_columns)
+        row[column.name] = memory.*column.bytes;
+      gate["zero_memory"].push_back(std::move(row));
+    }
+    if (result.device)
+      gate["device"] = {{"makespan_us", result.device->makespan_us},
+                        {"exposed_communication_us", result.device->exposed_communication_us},
+                        {"reserved_bytes", result.device->reserved_bytes}};
+    if (!result.failure.empty()) gate["failure"] = result.failure;
+    if (!result.reproduce.empty()) gate["reproduce"] = result.reproduce;
+    gates.push_back(std::move(gate));
+  }
+  Json json = {{"passed", totals.passed}, {"failed", totals.failed}, {"gates", std::move(gates)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace simmesh

@@ -1,0 +1,199 @@
+#include "gate/task.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "collectives/collectives.h"
+#include "core/memory/data_mode.h"
+#include "core/tensor/chunk.h"
+#include "core/tensor/convert.h"
+#include "ddp/replicate.h"
+#include "training/context_form.h"
+#include "training/expert_form.h"
+#include "training/shuffled_rows.h"
+
+namespace simmesh {
+
+namespace {
+
+// Returns `count` rows of a shape: tokens or classes below `numbers`, or values if that is 0.
+Tensor rows_by_formula(const GateFile& gate, std::int64_t count, const Shape& row,
+                       std::int64_t numbers, std::uint64_t seed) {
+  Shape shape = {count};
+  shape.insert(shape.end(), row.begin(), row.end());
+  Formula data{.rule = gate.data.rule, .seed = seed, .dtype = gate.model.dtype};
+  if (numbers > 0) {
+    data.rule = Rule::index;
+    data.below = std::uint64_t(numbers);
+    data.dtype = DType::int64;
+  } else if (data.rule == Rule::index) {
+    data.rule = Rule::unit;
+  }
+  return formula(shape, data);
+}
+
+Batch batch_by_formula(const GateFile& gate, std::int64_t count, std::uint64_t seed) {
+  const GateData& data = gate.data;
+  return {rows_by_formula(gate, count, data.input, data.vocabulary, seed),
+          rows_by_formula(gate, count, data.target, data.classes, seed + 1)};
+}
+
+Tensor taken_rows(const Tensor& all, const std::vector<std::int64_t>& rows) {
+  Shape shape = all.shape();
+  shape[0] = std::int64_t(rows.size());
+  Tensor taken = empty(shape, all.dtype());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Tensor row = taken.narrow({0, std::int64_t(i), 1});
+    copy_(row, all.narrow({0, rows[i], 1}));
+  }
+  return taken;
+}
+
+std::vector<Batch> steps_of(const GateFile& gate) {
+  std::vector<Batch> steps;
+  if (gate.data.rows == 0) {
+    for (std::int64_t step = 0; step < gate.train.steps; ++step)
+      steps.push_back(
+          batch_by_formula(gate, gate.data.batch, gate.data.seed + 2 * std::uint64_t(step)));
+    return steps;
+  }
+  Batch all = batch_by_formula(gate, gate.data.rows, gate.data.seed);
+  ShuffledRows rows({.rows = gate.data.rows, .seed = gate.data.seed});
+  for (std::int64_t step = 0; step < gate.train.steps; ++step) {
+    std::vector<std::int64_t> taken = rows.next(gate.data.batch);
+    steps.push_back({taken_rows(all.input, taken), taken_rows(all.target, taken)});
+  }
+  return steps;
+}
+
+double terms_of(const GateFile& gate) {
+  if (gate.train.loss == LossKind::dot) return double(gate.data.batch);
+  return double(gate.data.batch) * double(numel(gate.data.target));
+}
+
+}  // namespace
+
+GateTask gate_task(const GateFile& gate) {
+  DataModeScope scope(gate.world.shapes_only);
+  TrainingTask task;
+  task.model = training_model(gate.model, gate.model_use());
+  task.steps = gate.train.steps;
+  task.micro_batches = gate.train.micro_batches;
+  task.loss = gate.train.loss;
+  task.terms = terms_of(gate);
+  task.optimizer = gate.train.optimizer;
+  if (gate.train.clip_grad_norm > 0)
+    task.clip = optim::ClipOptions{.max_norm = gate.train.clip_grad_norm};
+  task.batch = [steps = steps_of(gate), parts = task.micro_batches](std::int64_t step,
+                                                                    std::int64_t micro) {
+    const Batch& whole = steps[std::size_t(step)];
+    Chunk rows = chunk_of({.size = whole.input.size(0), .parts = parts, .index = micro});
+    return Batch{whole.input.narrow({0, rows.start, rows.length}),
+                 whole.target.narrow({0, rows.start, rows.length})};
+  };
+  GateTask result{std::move(task), {}};
+  const GateParallel& parallel = gate.parallel;
+  const nn::ModelNode& model = result.training.model.node;
+  if (parallel.fsdp) result.plan = fsdp_plan(*parallel.fsdp, gate.mesh, model);
+  if (parallel.fsdp && parallel.expert)
+    spread_fsdp_plan(*parallel.expert, *parallel.fsdp, model, result.plan);
+  return result;
+}
+
+namespace {
+
+// Returns the group of this rank along some dims of a mesh, in the order of the coordinates.
+ProcessGroup group_along(const GateFile& gate, std::vector<std::string> dims) {
+  DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
+  if (dims.size() == 1) return process_group(mesh, dims.front());
+  std::sort(dims.begin(), dims.end(), [&](const std::string& a, const std::string& b) {
+    return gate.mesh.index_of(a) < gate.mesh.index_of(b);
+  });
+  return ProcessGroup::of(mesh[DimNames(dims)].ranks(), "rows");
+}
+
+// Adds context parallelism: sequences are cut over one dim, and rows over the other dims only.
+ParallelForm with_cut_sequences(const GateFile& gate, ParallelForm form) {
+  if (!gate.parallel.context) return form;
+  const GateContext& context = *gate.parallel.context;
+  std::vector<std::string> dims = gate.parallel.row_dims();
+  form.parts = gate.parts();
+  form.part = dims.empty() ? 0 : group_along(gate, dims).rank();
+  DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
+  return with_context(std::move(form), context.style, mesh[context.mesh]);
+}
+
+// Adds tensor or expert parallelism, which come before anything else that is done to the model.
+ParallelForm with_spread_layers(const GateFile& gate, ParallelForm form) {
+  if (!gate.parallel.tensor && !gate.parallel.expert) return form;
+  DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
+  if (gate.parallel.tensor) {
+    const GateTensor& tensor = *gate.parallel.tensor;
+    return with_tensor(std::move(form), tensor.form, mesh[tensor.mesh]);
+  }
+  const std::string& dim = gate.parallel.expert->mesh;
+  bool cuts_sequences = gate.parallel.context && gate.parallel.context->mesh == dim;
+  return with_experts(std::move(form), {.tokens = Shard(cuts_sequences ? 1 : 0)}, mesh[dim]);
+}
+
+// Returns the experts apart: their gradients have the rows of their own dim already, and are summed
+// over the other dims.
+std::vector<ReplicatedApart> own_experts(const GateFile& gate, nn::Module& model,
+                                         std::vector<std::string> dims) {
+  if (!gate.parallel.expert) return {};
+  std::erase(dims, gate.parallel.expert->mesh);
+  ReplicatedApart experts;
+  for (const auto& [name, parameter] : model.named_parameters())
+    if (is_expert_parameter(model, name)) experts.parameters.push_back(parameter);
+  if (!dims.empty()) experts.group = group_along(gate, dims);
+  return {std::move(experts)};
+}
+
+// Adds replicate, which sums gradients over the dims of rows and of sequences.
+ParallelForm replicated_form(const GateFile& gate, ParallelForm form) {
+  GateReplicate options = gate.parallel.replicate.value_or(
+      GateReplicate{.find_unused = has_kind(model_node(gate.model, gate.model_use()), "moe")});
+  std::vector<std::string> dims = gate.parallel.row_dims();
+  if (gate.parallel.context) dims.push_back(gate.parallel.context->mesh);
+  ProcessGroup group = group_along(gate, dims);
+  auto replication = std::make_shared<std::optional<Replication>>();
+  form.part = group.rank();
+  form.parts = group.size();
+  form.prepare = [&gate, options, dims, group, replication,
+                  next = std::move(form.prepare)](nn::Module& model) {
+    replication->emplace(replicate(model, group,
+                                   {.bucket_bytes = std::size_t(options.bucket_bytes),
+                                    .find_unused = options.find_unused,
+                                    .apart = own_experts(gate, model, dims)}));
+    if (next) next(model);
+  };
+  form.before_micro_batch = [replication](nn::Module&, bool is_last) {
+    (*replication)->set_requires_gradient_sync(is_last);
+  };
+  form.all_sum = [group](const Tensor& value) { return all_reduce(value, ReduceOp::sum, group); };
+  return form;
+}
+
+}  // namespace
+
+TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form,
+                             const AtZeroMemory& at_memory) {
+  if (gate.parallel.fsdp) {
+    ShardedTraining sharded(task.plan, gate.parallel.fsdp->settings);
+    form = with_cut_sequences(gate, sharded.form(std::move(form)));
+    return train(task.training, with_spread_layers(gate, std::move(form)));
+  }
+  if (gate.parallel.zero) {
+    const GateZero& zero = *gate.parallel.zero;
+    ProcessGroup group =
+        process_group(init_device_mesh(gate.mesh.shape, gate.mesh.names), zero.mesh);
+    return train(task.training, zero_form({.config = zero.config, .at_memory = at_memory}, group,
+                                          std::move(form)));
+  }
+  if (gate.parallel.replicate || gate.parallel.context || gate.parallel.expert)
+    form = with_cut_sequences(gate, replicated_form(gate, std::move(form)));
+  return train(task.training, with_spread_layers(gate, std::move(form)));
+}
+
+}  // namespace simmesh

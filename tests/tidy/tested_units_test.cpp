@@ -58,7 +58,7 @@ constexpr std::string_view binding = "python/bindings/bind_";
 
 // untestable lists units that have no test, and why.
 const std::map<std::string, std::string_view, std::less<>> untestable = {
-    {"core/engine/seats/ended_fibers",
+    {"core/engine/fibers/ended_fibers",
      "does nothing but under the thread sanitizer, under which ./dev sanitize runs every test"},
 };
 

@@ -1,5 +1,3 @@
-#include "core/engine/run/deputy_body.h"
-
 #include "core/engine/run/run.h"
 
 namespace simmesh {

@@ -7,7 +7,6 @@
 #include "core/check/error.h"
 #include "core/clock/clock.h"
 #include "core/engine/reports/interrupt.h"
-#include "core/engine/run/deputy_body.h"
 #include "core/engine/run/rank_results.h"
 #include "core/engine/seats/fiber_seats.h"
 #include "core/engine/seats/thread_seats.h"

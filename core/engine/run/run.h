@@ -35,7 +35,7 @@ struct RankEnded {};
 // turn. The design is in docs/scheduler.md.
 //
 //   run.take_turn(rank);
-//   if (!has_arrived) run.block(rank, {.operation = "recv", .site = site});   // until run.wake(rank)
+//   if (!has_arrived) run.block(rank, {.operation = "recv", .site = site});  // until wake(rank)
 //
 // A Run is made for one run and is gone with it. Its parts know one thing each: Picks which rank is
 // next, Turns who has the turn, Seats how a rank is suspended, Deadlines the time, Deputies the
@@ -173,5 +173,9 @@ class Run final : public SeatedRun {
   std::optional<Failure> failure_;
   std::optional<Watchdog> watchdog_;
 };
+
+// serve_as_deputy is the body of a deputy: it does the work that the deputy is given, one after the
+// other, and rests while there is none. It returns only by RankEnded, once the run has ended.
+void serve_as_deputy(Run& run, Rank& deputy);
 
 }  // namespace simmesh

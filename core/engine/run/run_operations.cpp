@@ -16,7 +16,7 @@ constexpr std::uint8_t times_ended_max = 200;
 
 }  // namespace
 
-// What a rank asks of its run; rank.h stands below it.
+// Forwards the calls of a rank to its run, which rank.h doesn't know.
 World& Rank::world() { return run_->world(); }
 void Rank::yield(CallSite site) { run_->yield(*this, site); }
 void Rank::sleep(double seconds, CallSite site) { run_->sleep(*this, seconds, site); }

@@ -1,5 +1,3 @@
-#include "core/engine/run/deputy_body.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -96,7 +96,7 @@ void touch(Rank& rank) {
   task.wait();
 }
 
-// Of one crew a deputy fails and another one is stranded; one failure is never asked for, and work
+// A deputy of one crew fails and another one is stranded; one failure is never asked for, and work
 // is left on a list.
 void lose_deputies(Rank& rank) {
   begin(rank);

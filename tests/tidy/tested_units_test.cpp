@@ -34,7 +34,7 @@ constexpr OneForAll one_for_all[] = {
     {"core/gradients/", "", "tests/core/gradients/every_gradient_test.cpp"},
     // Every op's rules, on every placement.
     {"sharding/strategies/", "", "tests/sharding/validate/validate_test.cpp"},
-    {"core/samples/", "SampleList", "tests/core/samples/samples_of_test.cpp"},
+    {"core/samples/", "Sample", "tests/core/samples/samples_of_test.cpp"},
     // Each kernel is compiled for each instruction set, in sources that no test can include.
     {"core/kernels/", "", "tests/core/arithmetic/self_check_test.cpp"},
     // Every field of the cases of every kind is changed, which must fail.

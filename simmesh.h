@@ -1,8 +1,8 @@
 #pragma once
 
-// What a program needs to describe worlds, to explore their schedules and to train in them: meshes,
-// collectives, DTensors, modules, losses, optimisers, FSDP, ZeRO and checkpoints. Headers for
-// single purposes are included by name: the other ops (core/ops), maps for Eigen
+// Includes the headers of programs that describe worlds, explore their schedules and train in them:
+// meshes, collectives, DTensors, modules, losses, optimisers, FSDP, ZeRO and checkpoints. Headers
+// for single purposes are included by name: the other ops (core/ops), maps for Eigen
 // (core/tensor/eigen_map.h), the fixture for tests (testing/gtest.h).
 
 #include "checkpoint/catalog/location.h"
@@ -65,10 +65,10 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/elementwise/trigonometry.h"
+#include "core/ops/functions/default_generator.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/neural/losses.h"
 #include "core/ops/op.h"
-#include "core/ops/random/default_generator.h"
 #include "core/ops/random/random.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
@@ -105,7 +105,6 @@
 #include "sharding/parallel/context_parallel_attention.h"
 #include "sharding/parallel/expert_parallel.h"
 #include "sharding/parallel/loss_parallel.h"
-#include "sharding/parallel/parallel_style.h"
 #include "sharding/parallel/parallelize.h"
 #include "sharding/parallel/prepare_module.h"
 #include "sharding/parallel/rowwise_parallel.h"

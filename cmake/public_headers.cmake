@@ -21,29 +21,31 @@ set(simmesh_public_headers
   core/ops/elementwise/comparison.h
   core/ops/elementwise/complex.h
   core/ops/elementwise/conversion.h
-  core/ops/elementwise/differences.h
   core/ops/elementwise/gamma.h
   core/ops/elementwise/inplace.h
+  core/ops/functions/closeness.h
+  core/ops/functions/diagonals.h
+  core/ops/functions/differences.h
+  core/ops/functions/einsum.h
+  core/ops/functions/grids.h
+  core/ops/functions/reordering.h
+  core/ops/functions/striding.h
   core/ops/indexing/gathering.h
   core/ops/indexing/indexing.h
   core/ops/indexing/rearranging.h
   core/ops/indexing/resampling.h
   core/ops/indexing/scattering.h
-  core/ops/indexing/striding.h
   core/ops/indexing/view_scattering.h
   core/ops/matrices/compositions.h
-  core/ops/matrices/diagonals.h
   core/ops/matrices/linear_algebra.h
   core/ops/matrices/spectral.h
   core/ops/neural/attention.h
   core/ops/neural/batch_normalization.h
   core/ops/neural/convolution.h
-  core/ops/neural/flash_attention.h
   core/ops/neural/normalization.h
   core/ops/neural/pooling.h
   core/ops/neural/rotary.h
   core/ops/neural/softmax.h
-  core/ops/reductions/closeness.h
   core/ops/reductions/extremes.h
   core/ops/reductions/logcumsumexp.h
   core/ops/reductions/membership.h
@@ -55,9 +57,7 @@ set(simmesh_public_headers
   core/ops/reductions/statistics.h
   core/ops/shapes/aliases.h
   core/ops/shapes/factories.h
-  core/ops/shapes/grids.h
   core/ops/shapes/joining.h
-  core/ops/shapes/reordering.h
   core/ops/shapes/unfolding.h
   # functions on the tape that are no ops, gradients checked by differences, and where the tape keeps tensors
   core/autograd/function.h

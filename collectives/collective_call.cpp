@@ -11,28 +11,11 @@ namespace simmesh {
 
 namespace {
 
-bool has_root(CollectiveOp op) {
-  return op == CollectiveOp::broadcast || op == CollectiveOp::broadcast_object ||
-         op == CollectiveOp::reduce || op == CollectiveOp::scatter || op == CollectiveOp::gather;
-}
-
-bool takes_dim(CollectiveOp op) {
-  return op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter ||
-         op == CollectiveOp::all_to_all;
-}
-
-// The dim along which operands may differ in size; -1 where none may. Splits let the rows of an
-// all-to-all differ.
+// Returns the dim along which operands may differ in size, -1 where none may. Splits let the rows
+// of an all-to-all differ.
 std::int64_t free_dim(const CollectiveCall& call) {
-  bool gathers = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::all_to_all;
-  return gathers && (call.uneven || !call.input_splits.empty()) ? call.dim : -1;
-}
-
-// Lists of pieces may have any sizes; only the members that hold the root's list have one.
-bool shapes_must_agree(CollectiveOp op) {
-  return op != CollectiveOp::all_gather_list && op != CollectiveOp::all_to_all_list &&
-         op != CollectiveOp::scatter && op != CollectiveOp::broadcast_object &&
-         op != CollectiveOp::gather;
+  bool is_free = call.uneven || !call.input_splits.empty();
+  return facts_of(call.op).concatenates && is_free ? call.dim : -1;
 }
 
 bool shapes_agree(const Shape& a, const Shape& b, std::int64_t free) {
@@ -86,20 +69,16 @@ void check_splits(const CollectiveCall& call, DimSpan splits, std::int64_t membe
 
 }  // namespace
 
-bool reduces(CollectiveOp op) {
-  return op == CollectiveOp::all_reduce || op == CollectiveOp::reduce_scatter ||
-         op == CollectiveOp::reduce;
-}
-
 std::string host_dtypes_of(const CollectiveCall& call) {
   return call.host_dtypes ? fmt::format(" ({})", call.host_dtypes) : "";
 }
 
 std::string to_string(const CollectiveCall& call) {
-  std::string text = name_of(call.op);
-  if (reduces(call.op)) text += fmt::format("({})", to_string(call.reduce));
-  if (has_root(call.op)) text += fmt::format(" from root {}", call.root);
-  if (takes_dim(call.op)) text += fmt::format(" along dim {}", call.dim);
+  const CollectiveFacts& facts = facts_of(call.op);
+  std::string text = facts.name;
+  if (facts.reduces) text += fmt::format("({})", to_string(call.reduce));
+  if (facts.has_root) text += fmt::format(" from root {}", call.root);
+  if (facts.takes_dim) text += fmt::format(" along dim {}", call.dim);
   if (call.op == CollectiveOp::all_to_all)
     text += fmt::format(" cut along dim {}", call.scatter_dim);
   return text + fmt::format(" of {}{} at {}", operands_of(call), host_dtypes_of(call),
@@ -107,15 +86,16 @@ std::string to_string(const CollectiveCall& call) {
 }
 
 void check_call(const CollectiveCall& call, std::int64_t members) {
-  if (has_root(call.op) && (call.root < 0 || call.root >= members))
+  const CollectiveFacts& facts = facts_of(call.op);
+  if (facts.has_root && (call.root < 0 || call.root >= members))
     raise(ErrorKind::index_error, "collectives", "{}: expected a root among {} members",
           to_string(call), members);
   for (const Tensor& input : call.inputs) {
     if (!input.is_defined())
       raise(ErrorKind::value_error, "collectives", "{}: expected a tensor, got an undefined one",
-            name_of(call.op));
-    if (reduces(call.op)) check_reduction(call.reduce, input.dtype());
-    if (takes_dim(call.op)) check_dim(call, call.dim, input);
+            facts.name);
+    if (facts.reduces) check_reduction(call.reduce, input.dtype());
+    if (facts.takes_dim) check_dim(call, call.dim, input);
     if (call.op == CollectiveOp::reduce_scatter) check_division(call, input, call.dim, members);
     if (call.op != CollectiveOp::all_to_all) continue;
     check_dim(call, call.scatter_dim, input);
@@ -132,20 +112,22 @@ void check_call(const CollectiveCall& call, std::int64_t members) {
 
 std::string_view disagreement(const CollectiveCall& first, const CollectiveCall& second) {
   if (first.op != second.op) return "the operations differ";
-  if (reduces(first.op) && (first.reduce != second.reduce || first.factor != second.factor))
+  const CollectiveFacts& facts = facts_of(first.op);
+  if (facts.reduces && (first.reduce != second.reduce || first.factor != second.factor))
     return "the reduce operations differ";
-  if (has_root(first.op) && first.root != second.root) return "the roots differ";
-  if (takes_dim(first.op) && (first.dim != second.dim || first.scatter_dim != second.scatter_dim ||
-                              first.uneven != second.uneven))
+  if (facts.has_root && first.root != second.root) return "the roots differ";
+  if (facts.takes_dim && (first.dim != second.dim || first.scatter_dim != second.scatter_dim ||
+                          first.uneven != second.uneven))
     return "the dims differ";
-  if (first.op == CollectiveOp::scatter || first.op == CollectiveOp::broadcast_object) return {};
+  if (facts.operands == CollectiveOperands::of_root_alone) return {};
   if (first.inputs.size() != second.inputs.size()) return "the numbers of operands differ";
   if (words(first.host_dtypes) != words(second.host_dtypes)) return "the dtypes differ";
   for (std::size_t i = 0; i < first.inputs.size(); ++i) {
     const Tensor& a = first.inputs[i];
     const Tensor& b = second.inputs[i];
     if (a.dtype() != b.dtype()) return "the dtypes differ";
-    if (shapes_must_agree(first.op) && !shapes_agree(a.shape(), b.shape(), free_dim(first)))
+    if (facts.operands == CollectiveOperands::of_one_shape &&
+        !shapes_agree(a.shape(), b.shape(), free_dim(first)))
       return "the shapes differ";
   }
   return {};

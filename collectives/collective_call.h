@@ -5,43 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "collectives/collective_op.h"
 #include "core/arithmetic/reductions/reduce_op.h"
 #include "core/check/call_site.h"
-#include "core/check/check.h"
 #include "core/tensor/tensor.h"
 
 namespace simmesh {
-
-// CollectiveOp names the joint operations of a group. docs/collectives.md has the steps and bytes
-// of each.
-enum class CollectiveOp : std::uint8_t {
-  barrier,
-  all_reduce,
-  all_gather,       // pieces concatenated along dim
-  all_gather_list,  // pieces as a list
-  reduce_scatter,   // reduced, then cut along dim
-  broadcast,
-  broadcast_object,  // bytes whose number only the root knows
-  reduce,
-  scatter,
-  gather,
-  all_to_all,       // cut along scatter_dim, exchanged, concatenated along dim
-  all_to_all_list,  // lists of pieces
-};
-inline constexpr std::size_t collective_op_count = 12;
-
-// name_of returns the literal that traces and errors show: "all_reduce".
-inline const char* name_of(CollectiveOp op) {
-  static constexpr const char* names[collective_op_count] = {
-      "barrier",        "all_reduce", "all_gather",       "all_gather_list",
-      "reduce_scatter", "broadcast",  "broadcast_object", "reduce",
-      "scatter",        "gather",     "all_to_all",       "all_to_all_list"};
-  SIMMESH_CHECK(std::size_t(op) < collective_op_count, "unknown CollectiveOp {}", int(op));
-  return names[std::size_t(op)];
-}
-
-// reduces says whether the operation combines elements of several ranks.
-bool reduces(CollectiveOp op);
 
 // CollectiveCall is one rank's side of a collective. All members must agree on everything but sizes
 // that the operation lets differ; the second to arrive is told where it doesn't.

@@ -17,7 +17,8 @@ using Inputs = gsl::span<const Tensor>;
 
 Inputs one(const Tensor& tensor) { return {&tensor, 1}; }
 
-// Collectives add as the world says, whatever ArithmeticScope there is.
+// True if the sums are kept unrounded. Collectives follow the world's arithmetic, whatever
+// ArithmeticScope there is.
 bool keeps_unrounded_sums() {
   return this_rank().world().options().arithmetic.is_exact() && compute_mode().keeps_unrounded;
 }
@@ -151,7 +152,7 @@ Work broadcast_async(const Tensor& tensor, std::int64_t root, const ProcessGroup
 
 namespace {
 
-// The tensors show only how many bytes there are.
+// Hands the object on beside tensors that have only its number of bytes.
 std::string broadcast_beside(const std::string& object, std::int64_t root,
                              const ProcessGroup& group, const CallSite& site) {
   Rank& rank = group.owner();

@@ -7,7 +7,7 @@ namespace simmesh {
 
 namespace {
 
-// The open scopes of a rank.
+// The scopes of a rank that are open.
 struct CommScopes {
   std::vector<CommDebugMode*> open;
 };
@@ -38,7 +38,7 @@ void CommDebugMode::see_in_scopes(Rank& rank, const CollectiveCall& call) {
     ++count.calls;
     count.bytes += bytes;
     if (scope->observer_) scope->observer_(call);
-    if (reduces(call.op) && !call.inputs.empty())
+    if (facts_of(call.op).reduces && !call.inputs.empty())
       ++scope->reductions_[{call.op, call.reduce, call.inputs[0].dtype()}];
   }
 }

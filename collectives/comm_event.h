@@ -19,19 +19,19 @@ struct CommEvent {
 
   Kind kind;
   const ProcessGroup& group;
-  // Of a collective: its call, and its number in the group, from 0 on.
+  // For a collective: its call, and its number in the group, from 0 on.
   const CollectiveCall* call = nullptr;
   std::uint64_t sequence = 0;
-  // Of a message: the peer's index within the group, -1 for one that isn't known yet, and the tag.
+  // For a message: the peer's index within the group, -1 where it isn't known yet, and the tag.
   std::int64_t peer = -1;
   std::int64_t tag = 0;
-  // What was started, or is waited for; null for one that blocks.
+  // The operation that was started, or is waited for; null for one that blocks.
   const WorkState* work = nullptr;
-  // What the rank gave, and what it got: of one that was started, the tensor that takes the result
-  // where there is one, and of a receive its type. A wait has the results.
+  // The rank's operands and results. An operation that was started has as result the tensor that
+  // will take it, if there is one; its wait has the results.
   gsl::span<const Tensor> inputs = {};
   gsl::span<const Tensor> results = {};
-  // Of a receive that was started.
+  // For a receive that was started, the type of its result.
   DType dtype = DType::float32;
   DimSpan shape = {};
 };

@@ -12,7 +12,7 @@ namespace simmesh {
 
 namespace {
 
-// The streams of one rank for what is started in its groups, by group.
+// CommunicatorStreams are the streams of one rank for operations that it starts, by group.
 struct CommunicatorStreams {
   std::map<std::uint32_t, Stream> collectives, messages;
 };
@@ -30,20 +30,15 @@ Stream stream_of(const ProcessGroup& group, std::map<std::uint32_t, Stream>& str
 double collective_us(const CollectiveSize& size, const Topology& topology) {
   double bytes = size.bytes;
   std::int64_t members = size.members;
-  switch (size.op) {
-    case CollectiveOp::barrier:
-    case CollectiveOp::all_reduce: return topology.all_reduce_us(bytes, members, size.link);
-    case CollectiveOp::reduce:
-    case CollectiveOp::reduce_scatter: return topology.reduce_scatter_us(bytes, members, size.link);
-    case CollectiveOp::all_gather:
-    case CollectiveOp::all_gather_list:
-    case CollectiveOp::gather:
+  switch (facts_of(size.op).price) {
+    case CollectivePrice::all_reduce: return topology.all_reduce_us(bytes, members, size.link);
+    case CollectivePrice::reduce_scatter:
+      return topology.reduce_scatter_us(bytes, members, size.link);
+    case CollectivePrice::all_gather_of_pieces:
       return topology.all_gather_us(bytes * double(members), members, size.link);
-    case CollectiveOp::broadcast:
-    case CollectiveOp::broadcast_object:
-    case CollectiveOp::scatter: return topology.all_gather_us(bytes, members, size.link);
-    case CollectiveOp::all_to_all:
-    case CollectiveOp::all_to_all_list: return topology.all_to_all_us(bytes, members, size.link);
+    case CollectivePrice::all_gather_of_whole:
+      return topology.all_gather_us(bytes, members, size.link);
+    case CollectivePrice::all_to_all: return topology.all_to_all_us(bytes, members, size.link);
   }
   return 0;
 }

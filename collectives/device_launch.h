@@ -18,9 +18,8 @@ struct CollectiveSize {
   Link link = {};
 };
 
-// collective_us is the time of a collective from when its last member is ready, by the formulas of
-// Topology. What isn't in that table costs as the collective that moves as much: a broadcast as an
-// all-gather, for instance.
+// collective_us is the time of a collective from when its last member is ready, by the formula of
+// Topology that its CollectivePrice names.
 double collective_us(const CollectiveSize& size, const Topology& topology);
 
 // collective_us of a call: the ranks of a host, numbered one after another, share the fast links.

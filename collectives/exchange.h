@@ -35,8 +35,8 @@ struct Arrival {
   std::uint64_t sequence = 0;
   bool is_complete = false;
   bool is_blocked = false;  // the rank sleeps until it is complete
-  // Where operands are read and results written in memory of the host, and what the operands are
-  // read into; null where they are the rank's own tensors.
+  // The host's memory from which operands are read and to which results are written, null where
+  // they are the rank's own tensors; and the tensors into which the operands are read.
   const HostMemory* host = nullptr;
   gsl::span<Tensor> loaded = {};
   // Once complete: the parts that all members get, where there are any, or else this member's.
@@ -81,7 +81,8 @@ class Exchange final : public Waitable {
 
   // For the transport.
   std::size_t members() const { return arrivals_.size(); }
-  // is_run says whether a member runs; call returns what it called, or is taken to have called.
+  // is_run is true for a member that runs. call returns its call: in a folded world a member that
+  // isn't run is taken to have called what the first one did.
   bool is_run(std::size_t member) const { return arrivals_[member] != nullptr; }
   bool all_run() const { return expected_ == arrivals_.size(); }
   const CollectiveCall& call(std::size_t member) const {

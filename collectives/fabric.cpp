@@ -17,11 +17,12 @@ std::uint64_t all_operand_bytes(const Exchange& exchange) {
   return bytes;
 }
 
-// What member sends to others of its list or rows: all but its own part.
+// Returns how many bytes of its list or rows a member sends to others: all but its own part.
 std::uint64_t sent_to_others(const Exchange& exchange, std::size_t member) {
   const CollectiveCall& call = exchange.call(member);
   std::uint64_t bytes = operand_bytes(call);
-  if (call.op == CollectiveOp::all_to_all_list) return bytes - call.inputs[member].bytes();
+  if (facts_of(call.op).bytes == FabricBytes::listed_parts)
+    return bytes - call.inputs[member].bytes();
   if (call.input_splits.empty()) return bytes - bytes / exchange.members();
   std::int64_t rows = call.inputs[0].size(0);
   std::int64_t own = call.input_splits[member];
@@ -33,24 +34,21 @@ std::uint64_t sent_to_others(const Exchange& exchange, std::size_t member) {
 std::uint64_t fabric_bytes(const Exchange& exchange) {
   const CollectiveCall& call = exchange.call(0);
   std::uint64_t others = exchange.members() - 1;
-  switch (call.op) {
-    case CollectiveOp::barrier: return 0;
-    case CollectiveOp::all_reduce: return 2 * others * operand_bytes(call);
-    case CollectiveOp::reduce_scatter:
-    case CollectiveOp::reduce: return others * operand_bytes(call);
-    case CollectiveOp::all_gather:
-    case CollectiveOp::all_gather_list: return others * all_operand_bytes(exchange);
-    case CollectiveOp::broadcast:
-    case CollectiveOp::broadcast_object:
+  switch (facts_of(call.op).bytes) {
+    case FabricBytes::none: return 0;
+    case FabricBytes::operand_to_others_twice: return 2 * others * operand_bytes(call);
+    case FabricBytes::operand_to_others: return others * operand_bytes(call);
+    case FabricBytes::all_to_others: return others * all_operand_bytes(exchange);
+    case FabricBytes::root_to_others:
       return others * operand_bytes(exchange.call(std::size_t(call.root)));
-    case CollectiveOp::gather:
+    case FabricBytes::all_to_root:
       return all_operand_bytes(exchange) - operand_bytes(exchange.call(std::size_t(call.root)));
-    case CollectiveOp::scatter: {
+    case FabricBytes::parts_of_root: {
       const CollectiveCall& root = exchange.call(std::size_t(call.root));
       return operand_bytes(root) - root.inputs[std::size_t(call.root)].bytes();
     }
-    case CollectiveOp::all_to_all:
-    case CollectiveOp::all_to_all_list: {
+    case FabricBytes::even_parts:
+    case FabricBytes::listed_parts: {
       std::uint64_t bytes = 0;
       for (std::size_t member = 0; member < exchange.members(); ++member)
         bytes += sent_to_others(exchange, member);

@@ -134,8 +134,8 @@ void Group::complete(Exchange& exchange) {
     if (arrival.is_blocked) sleepers_.push_back(arrival.rank->id());
   }
   exchange.store_host();
-  // Before any of them runs ahead on another thread: what the exchange keeps may be the last that
-  // holds a rank's tensors, whose ledger is that rank's alone.
+  // Retire before waking: dropping the last reference to a rank's tensors changes that rank's
+  // ledger, which must not race with the rank.
   retire();
   for (RankId rank : sleepers_) run_.wake(rank);
 }

@@ -15,9 +15,9 @@
 
 namespace simmesh {
 
-// CollectiveCounts is what a run's collectives amounted to, by operation: calls counts every
-// member's (in a folded world those of the ranks that are run); fabric_bytes is what the members of
-// a real cluster would send in all by the algorithms of docs/collectives.md.
+// CollectiveCounts counts a run's collectives by operation. calls counts every member's (in a
+// folded world those of the ranks that are run). fabric_bytes is how many bytes the members of a
+// real cluster would send in all, see docs/collectives.md.
 struct CollectiveCounts {
   struct Count {
     std::uint64_t calls = 0;
@@ -40,10 +40,11 @@ class Group {
   const Membership& membership() const { return membership_; }
   std::uint32_t id() const { return membership_.id(); }
 
-  // What the explorer knows as objects, by the same numbers under every schedule: a collective, of
-  // which ranks can ask whether it has completed; the messages to one receiver with one tag, whose
-  // order matters to a receive from any source; and whether such a message or its receive comes
-  // first, which matters to who asks.
+  // Numbers of the explorer's objects, the same under every schedule. exchange_object is a
+  // collective, since ranks can ask if it has completed. mailbox_object is the messages to one
+  // receiver with one tag, since their order matters to a receive from any source. delivery_object
+  // is the meeting of such a message with its receive, since ranks can ask which of them came
+  // first.
   std::uint64_t exchange_object(std::uint64_t sequence);
   std::uint64_t mailbox_object(std::size_t to, std::int64_t tag);
   std::uint64_t delivery_object(std::size_t to, std::int64_t tag);

@@ -13,7 +13,7 @@ struct HostArray {
   DType dtype = DType::float32;
   Shape shape;
   Strides strides;  // in elements
-  // Of every byte, those that are inverted on the way in and out: the highest lets uint8 have the
+  // The bits of each byte that are inverted on the way in and out: the highest one gives uint8 the
   // order of int8.
   std::byte inverted_bits{0};
 };

@@ -19,8 +19,8 @@ struct Message {
   std::int64_t tag = 0;
   ResultPart payload;
   CallSite site;
-  // Where the payload is read when the message meets its receive, in memory of the host; null where
-  // it is there already.
+  // The host's memory from which the payload is read when the message meets its receive; null where
+  // the payload is there already.
   std::shared_ptr<const HostMemory> host = nullptr;
   std::shared_ptr<MessageTimes> times = nullptr;  // where devices are modelled
 };
@@ -56,7 +56,7 @@ class Waiter final : public Waitable {
   std::vector<RankId> missing_ranks() const override;
   Rank& rank() const { return rank_; }
 
-  // waits_for says whether it waits for a message's being received, or for a receive's message.
+  // waits_for is true if it waits until this message is received, or until this receive has one.
   bool waits_for(std::uint64_t message, const Receive& receive) const {
     return message_ == message || receive_ == &receive;
   }

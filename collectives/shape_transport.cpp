@@ -33,16 +33,13 @@ class ExchangeOfShapes {
   void all_to_all_list();
 
  private:
-  bool gathers() const {
-    return first_.op == CollectiveOp::all_gather || first_.op == CollectiveOp::all_to_all;
-  }
-  // Pieces are cut by the chunk rule, never larger than those before: the last is as large as the
-  // first only where all are.
+  // True if all pieces have one size. By the chunk rule no piece is larger than the one before, so
+  // the first and the last tell.
   bool all_pieces_are_equal() const {
     return exchange_.is_run(0) && exchange_.is_run(members_ - 1) &&
            first_.inputs[0].shape() == exchange_.call(members_ - 1).inputs[0].shape();
   }
-  // What member `index` of all has of a size: all of it, or a chunk.
+  // Returns how much of a size the member's chunk is.
   std::int64_t cut(std::int64_t size, std::size_t index) const {
     return chunk_of({size, std::int64_t(members_), std::int64_t(index)}).length;
   }
@@ -56,10 +53,10 @@ class ExchangeOfShapes {
 void ExchangeOfShapes::check_fold() const {
   if (exchange_.all_run()) return;
   auto root = std::size_t(first_.root);
-  bool has_unknown_pieces = first_.uneven && gathers() && !all_pieces_are_equal();
+  const CollectiveFacts& facts = facts_of(first_.op);
+  bool has_unknown_pieces = first_.uneven && facts.concatenates && !all_pieces_are_equal();
   bool root_is_missing =
-      (first_.op == CollectiveOp::scatter || first_.op == CollectiveOp::broadcast_object) &&
-      !exchange_.is_run(root);
+      facts.operands == CollectiveOperands::of_root_alone && !exchange_.is_run(root);
   if (!has_unknown_pieces && first_.input_splits.empty() && !root_is_missing) return;
   raise(ErrorKind::runtime_error, "collectives/shape_transport",
         "{} of group {}: expected a collective whose shapes are known without the ranks that this "

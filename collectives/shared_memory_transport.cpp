@@ -26,7 +26,7 @@ std::uint64_t hash_of(const Tensor& rows) {
   return elements_hash({rows.data(), rows.bytes()}, rows.dtype());
 }
 
-// A part that shares the bytes of a tensor.
+// Returns a part that shares the bytes of a tensor.
 ResultPart shared_part(const Tensor& tensor) {
   Tensor rows = tensor.contiguous();
   std::size_t begin = std::size_t(rows.storage_offset()) * bytes_per_element(rows.dtype());
@@ -34,7 +34,7 @@ ResultPart shared_part(const Tensor& tensor) {
           rows.dtype(), hash_of(rows)};
 }
 
-// Operands is where the members' operands of one place begin, in row-major order, in group order.
+// Operands has the addresses of the members' operands of one index, made row-major, in group order.
 class Operands {
  public:
   Operands(const Exchange& exchange, std::size_t index) {
@@ -116,7 +116,7 @@ class Exchanging {
   std::size_t members_;
 };
 
-// The operands have the shape and the dtype of `like`.
+// Returns the reduction of operands that have the shape and the dtype of `like`.
 ResultPart Exchanging::reduced(gsl::span<const std::byte* const> operands, const Tensor& like,
                                std::int64_t owner) {
   std::size_t bytes = like.bytes();
@@ -136,8 +136,8 @@ ResultPart Exchanging::reduced(gsl::span<const std::byte* const> operands, const
   return part;
 }
 
-// The members' operands, where what is behind their elements counts: any has something, or the
-// result is to have it. None otherwise.
+// Returns the members' operands if unrounded sums count: an operand has them, or the result keeps
+// them. Returns none otherwise.
 std::vector<Tensor> Exchanging::unrounded_inputs(std::size_t index) const {
   bool adds = first_.reduce == ReduceOp::sum || first_.reduce == ReduceOp::avg ||
               first_.reduce == ReduceOp::premul_sum;
@@ -241,7 +241,8 @@ ResultPart Exchanging::gathered(std::size_t index) {
   return part;
 }
 
-// What is behind the members' pieces, which lie side by side along the dim, is behind the result.
+// The unrounded sums of the members' pieces, side by side along the dim, become those of the
+// result.
 template <class F>
 void Exchanging::share_unrounded_pieces(ResultPart& part, F&& piece_of) {
   if (!context_.arithmetic.is_exact() || !is_floating_point(part.dtype)) return;
@@ -279,7 +280,7 @@ void Exchanging::gather() {
     give(std::size_t(first_.root), shared_part(operand(from, 0)));
 }
 
-// The rows of dim scatter_dim that one member sends to another.
+// Returns the rows of dim scatter_dim that one member sends to another.
 Chunk Exchanging::rows_to(std::size_t from, std::size_t to) const {
   const CollectiveCall& call = exchange_.call(from);
   std::int64_t size = call.inputs[0].size(call.scatter_dim);
@@ -290,7 +291,7 @@ Chunk Exchanging::rows_to(std::size_t from, std::size_t to) const {
   return chunk;
 }
 
-// What the members' operands of an all-to-all have in common.
+// Returns how the members' operands of an all-to-all are cut.
 Exchanging::Cuts Exchanging::cuts() const {
   Cuts cuts{.alike = first_.dim != first_.scatter_dim && first_.input_splits.empty()};
   std::int64_t first_rows = first_.inputs[0].size(first_.dim);
@@ -302,7 +303,7 @@ Exchanging::Cuts Exchanging::cuts() const {
   return cuts;
 }
 
-// What one member gets: the rows for it of every other member, side by side along the gathered dim.
+// Returns the result of one member: the rows for it from every member, along the gathered dim.
 ResultPart Exchanging::rows_for(std::size_t to, const Cuts& cuts) {
   std::size_t dim = std::size_t(first_.dim), cut_dim = std::size_t(first_.scatter_dim);
   Shape shape = first_.inputs[0].shape();
@@ -360,8 +361,8 @@ void Exchanging::all_to_all_list() {
 }  // namespace
 
 void SharedMemoryTransport::exchange(Exchange& exchange, const TransportContext& context) const {
-  // Results are charged when their ranks take them, and what is copied on the way is part of the
-  // collective's own launch.
+  // Results are charged when their ranks take them. Copies are a part of the collective's own
+  // launch.
   Ledger::Uncharged scope;
   Clock::Quiet no_copies;
   Exchanging work(exchange, context);

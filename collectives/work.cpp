@@ -5,6 +5,7 @@
 #include "collectives/group.h"
 #include "collectives/work_state.h"
 #include "core/check/error.h"
+#include "core/check/frames.h"
 
 namespace simmesh {
 
@@ -40,7 +41,7 @@ class FaultyCall {
   std::vector<Tensor> inputs_;
 };
 
-// The tensor takes the bytes of the part, which are charged to nobody.
+// Lets the tensor take the bytes of the only part, which are charged to nobody.
 void take_into(Tensor& target, Rank& rank, Arrival& arrival) {
   if (arrival.parts().empty()) return;
   rank.record(arrival.parts().front().hash);
@@ -63,8 +64,8 @@ void take_results(Rank& rank, Arrival& arrival, std::vector<Tensor>& results) {
   arrival.drop_parts();
 }
 
-// What a rank takes of a complete call: the results, which are made where the caller wants them,
-// and what a device sees of them. First all of them.
+// A rank takes the results of a complete call in one of four ways; `tensors` are those that a
+// device writes. All makes tensors of all results.
 struct All {
   using Results = std::vector<Tensor>;
 
@@ -76,7 +77,7 @@ struct All {
   gsl::span<const Tensor> tensors(const Results& results) const { return results; }
 };
 
-// The only result of a call, undefined where it has none.
+// Only makes a tensor of the only result, undefined for none.
 struct Only {
   using Results = Tensor;
 
@@ -97,7 +98,7 @@ struct Only {
 
 struct Nothing {};
 
-// The only result, in a tensor that exists.
+// Into lets a tensor that exists take the only result.
 struct Into {
   using Results = Nothing;
   Tensor& target;
@@ -109,7 +110,7 @@ struct Into {
   gsl::span<const Tensor> tensors(const Results&) const { return {&target, 1}; }
 };
 
-// Nothing: only a faulty barrier has results.
+// None takes nothing: only a faulty barrier has results.
 struct None {
   using Results = Nothing;
 
@@ -121,8 +122,7 @@ struct None {
   gsl::span<const Tensor> tensors(const Results&) const { return {}; }
 };
 
-// Apart, as it is rarely needed: see run.
-[[gnu::noinline]] void tell_completed(const ProcessGroup& group, const Arrival& arrival,
+SIMMESH_OWN_FRAME void tell_completed(const ProcessGroup& group, const Arrival& arrival,
                                       gsl::span<const Tensor> results) {
   tell({.kind = CommEvent::Kind::collective,
         .group = group,
@@ -132,7 +132,7 @@ struct None {
         .results = results});
 }
 
-[[gnu::noinline]] void tell_started(const WorkState& state, gsl::span<const Tensor> inputs) {
+SIMMESH_OWN_FRAME void tell_started(const WorkState& state, gsl::span<const Tensor> inputs) {
   tell({.kind = CommEvent::Kind::collective,
         .group = state.group,
         .call = &state.call,
@@ -155,8 +155,7 @@ bool block_on_until(Exchange& exchange, Arrival& arrival, const CallSite& site,
   return arrival.is_complete;
 }
 
-[[gnu::always_inline]] inline void block_on(Exchange& exchange, Arrival& arrival,
-                                            const CallSite& site) {
+SIMMESH_CALLERS_FRAME void block_on(Exchange& exchange, Arrival& arrival, const CallSite& site) {
   arrival.is_blocked = true;
   arrival.rank->run().block(*arrival.rank, {.operation = name_of(arrival.call->op),
                                             .waits_for = &exchange,
@@ -164,11 +163,10 @@ bool block_on_until(Exchange& exchange, Arrival& arrival, const CallSite& site,
                                             .site = site});
 }
 
-// In one frame with its callers, for a rank that waits reads its frames again when it goes on.
 template <class Take>
-[[gnu::always_inline]] inline typename Take::Results join_and_wait(const Take& take,
-                                                                   const ProcessGroup& group,
-                                                                   const CollectiveCall& call) {
+SIMMESH_CALLERS_FRAME typename Take::Results join_and_wait(const Take& take,
+                                                           const ProcessGroup& group,
+                                                           const CollectiveCall& call) {
   Rank& rank = group.owner();
   Arrival arrival;
   arrival.call = &call;
@@ -183,9 +181,8 @@ template <class Take>
   return results;
 }
 
-// Apart, so that the common way has a small frame: every rank of a world waits in one.
 template <class Take>
-[[gnu::noinline]] typename Take::Results join_with_fault(const Take& take,
+SIMMESH_OWN_FRAME typename Take::Results join_with_fault(const Take& take,
                                                          const ProcessGroup& group,
                                                          const CollectiveCall& asked,
                                                          const Fault& fault) {
@@ -194,9 +191,8 @@ template <class Take>
 }
 
 template <class Take>
-[[gnu::always_inline]] inline typename Take::Results run(const Take& take,
-                                                         const ProcessGroup& group,
-                                                         const CollectiveCall& asked) {
+SIMMESH_CALLERS_FRAME typename Take::Results run(const Take& take, const ProcessGroup& group,
+                                                 const CollectiveCall& asked) {
   Rank& rank = group.owner();
   const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
   check_call(asked, group.size());
@@ -233,7 +229,7 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
   auto state = std::make_shared<WorkState>(group);
   state->call = faulty ? faulty->call() : asked;
   {
-    // The operands are shared as they are now: a device would read them from the caller's own
+    // Sharing the operands as they are now is no copy of the device, which reads the caller's
     // memory.
     Ledger::Uncharged scope;
     Clock::Quiet no_copy;
@@ -277,7 +273,7 @@ bool Work::is_completed(CallSite site) const {
   return state_->arrival.is_complete;
 }
 
-// Says whether the operation has completed; without a deadline it has.
+// Returns true if the operation has completed; without a deadline it has.
 bool Work::complete_by(std::optional<double> deadline_seconds, const CallSite& site) {
   WorkState& state = *state_;
   Rank& rank = state.group.owner();
@@ -299,7 +295,7 @@ bool Work::complete_by(std::optional<double> deadline_seconds, const CallSite& s
   return true;
 }
 
-// What a rank gets of an operation that has completed.
+// Takes the results of an operation that has completed.
 void Work::take() {
   WorkState& state = *state_;
   Rank& rank = state.group.owner();

@@ -26,8 +26,8 @@ class Work {
   Work() = default;
   explicit Work(std::shared_ptr<WorkState> state) : state_(std::move(state)) {}
 
-  // is_completed says whether wait would return at once. It depends on the schedule, so the
-  // schedule chooses first, and the explorer tries every order of the answer.
+  // is_completed is true if wait would return at once. That depends on the schedule, so the
+  // schedule chooses first, and the explorer tries both answers.
   bool is_completed(CallSite site = CallSite::here()) const;
 
   // wait blocks until the operation has completed and returns its result: the first of several,
@@ -67,13 +67,13 @@ void run_collective_into(Tensor& target, const ProcessGroup& group, const Collec
 
 // StartOptions say how a collective is started.
 struct StartOptions {
-  // What takes the elements of the only result, when that is waited for; a device writes it from
-  // the start on.
+  // The tensor that takes the elements of the only result, when that is waited for. A device writes
+  // it from the start on.
   Tensor into = {};
   // A simulated device runs it on the stream that is current, and not on one of the communicator,
   // for which wait lets the current one wait.
   bool on_current_stream = false;
-  // Where operands and results lie in memory of the host: see start_collective_on.
+  // The host's memory that has the operands and results: see start_collective_on.
   std::shared_ptr<const HostMemory> host = {};
 };
 

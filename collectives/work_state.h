@@ -17,22 +17,22 @@ struct WorkState {
   WorkState& operator=(const WorkState&) = delete;
 
   ProcessGroup group;
-  // Of a collective: its call with operands of its own, and the member's place.
+  // For a collective: its call with operands of its own, and the member's place.
   std::vector<Tensor> inputs;
   Dims input_splits;
   Dims output_splits;
   CollectiveCall call;
   Arrival arrival;
-  // Of a send: the message's number. Of a receive: the receive.
+  // For a send the message's number, for a receive the receive.
   std::uint64_t message = 0;
   std::optional<Receive> receive;
   std::shared_ptr<const MessageTimes> times;  // of a send, where devices are modelled
-  // Where the operands and results lie in memory of the host, if they do.
+  // The host's memory that has the operands and results; null where they are tensors.
   std::shared_ptr<const HostMemory> host;
-  // What takes the result, where there is such a tensor; and the collective's end on the device.
+  // The tensor that takes the result, undefined for none; and the collective's end on the device.
   Tensor into;
   StreamEvent ended;
-  std::uint64_t object = 0;  // what the explorer knows it by
+  std::uint64_t object = 0;  // its number for the explorer
   std::vector<Tensor> results;
   bool is_taken = false;
 };

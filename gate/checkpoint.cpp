@@ -51,7 +51,7 @@ std::int64_t trained_parameters(nn::Module& model) {
   return count;
 }
 
-// Each parameter's gradient is a hook.
+// Adds a ZeroCostSaver, with a hook for the gradient of each parameter.
 ParallelForm with_zero_cost_save(ParallelForm form, const GateSave& save,
                                  std::int64_t micro_batches) {
   auto saver = std::make_shared<std::optional<checkpoint::ZeroCostSaver>>();

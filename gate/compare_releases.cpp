@@ -13,7 +13,7 @@ static_assert(releases.size() == 2, "the newest is compared with the oldest");
 
 using Values = std::array<std::string, releases.size()>;
 
-// ReleaseRun is what a gate does under one release.
+// ReleaseRun is a run of a gate under one release.
 struct ReleaseRun {
   GateRunOptions options;
   GateResult result;
@@ -73,7 +73,7 @@ std::map<std::string, std::string> losses_of(const ReleaseRun& run) {
   return losses;
 }
 
-// EventPlace says whose events differ.
+// EventPlace is a rank and a step whose events differ.
 struct EventPlace {
   std::size_t rank;  // among those that ran
   std::size_t step;
@@ -89,7 +89,7 @@ std::vector<EventPlace> places_of_other_events(const GateRun& a, const GateRun& 
   return places;
 }
 
-// Comparer compares the runs of a gate, one thing after the other.
+// Comparer compares the runs of a gate under all releases.
 class Comparer {
  public:
   Comparer(const GateFile& gate, const GateRunOptions& options) : gate_(gate) {
@@ -182,7 +182,7 @@ class Comparer {
     return std::move(run.ranks[place.rank].events);
   }
 
-  // All runs are compared with the record of rank 0 under the first release.
+  // Compares all results with the record of rank 0 under the first release.
   void compare_results() {
     for (const RankFindings& found : runs_.back().run.ranks)
       if (const std::optional<Difference>& difference = found.differences.front())

@@ -6,8 +6,8 @@
 
 namespace simmesh {
 
-// compare_releases runs a gate under every release, whatever its own, and compares in this order:
-// how the run ends, the gate's checks, the plans of redistributions, the events of sharded
+// compare_releases runs a gate under every release, whatever its own. It compares in this order:
+// the ending of the run, the gate's checks, the plans of redistributions, the events of sharded
 // parameters, the collectives and reductions of each rank, peak bytes, the figures of the simulated
 // devices, losses, and the bits of all results. Raises what run_gate raises.
 ReleaseComparison compare_releases(const GateFile& gate, const GateRunOptions& options = {});

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <any>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "gate/tables/parallel.h"
+#include "gate/tables/world.h"
 
 namespace simmesh {
 
@@ -29,34 +30,48 @@ struct GateEvents {
   std::vector<std::string> list;
 };
 
-// GateExpect is the table [expect]. A key at its default checks nothing.
-struct GateExpect {
+// GateExpect is the table [expect]. It has members for the values that others than their check use,
+// such as the number of runs. A check keeps all its other values as a type of its own. A key at its
+// default checks nothing.
+class GateExpect {
+ public:
   std::vector<GateSameAs> same_as;
   std::int64_t schedules = 1;
-  std::map<std::string, std::int64_t> collectives;  // calls of each rank
-  std::int64_t peak_bytes_max = 0;
-  std::vector<double> loss;
-  double loss_rtol = 0.0;
   std::string hash;
   GateEvents events;
-  std::int64_t unused_gathers = -1;  // of each rank
-  double exposed_us_max = 0.0;       // of communication, on simulated devices
 
-  bool has_same_as(std::string_view word) const;
+  // own returns the value that a check keeps, by its type: the default if there is none.
+  template <class T>
+  const T& own() const {
+    for (const std::any& value : own_)
+      if (const T* found = std::any_cast<T>(&value)) return *found;
+    static const T none;
+    return none;
+  }
+  // set_own keeps such a value. Each type has at most one.
+  template <class T>
+  void set_own(T value) {
+    own_.emplace_back(std::move(value));
+  }
+
+ private:
+  std::vector<std::any> own_;
 };
 
-// ExpectUse is what reading the table needs to know about the rest of the gate.
+// ExpectUse has the parts of the gate on which the table depends.
 struct ExpectUse {
   const GateLayout& layout;
   const GateParallel& parallel;
   const nn::ModelNode& model;  // without checkpointing
   std::int64_t steps;
+  const GateWorld& world;
+  bool has_device;
 };
 
 // read_other_run reads a table with mesh, names and parallel.
 GateSameAs read_other_run(GateTable table, const ExpectUse& use);
 
-// read_gate_expect reads the table. A file of events is looked for in the folder of the gate.
+// read_gate_expect reads the table: the keys of every CheckKind.
 GateExpect read_gate_expect(GateTable& table, const ExpectUse& use);
 
 }  // namespace simmesh

@@ -3,86 +3,47 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "gate/check_kind.h"
+#include "gate/tables/toml_table.h"
+
 namespace simmesh {
 
 namespace {
 
-std::string number(double value) {
-  std::string text = fmt::format("{}", value);
-  return text.find_first_of(".e") == text.npos ? text + ".0" : text;
-}
-
-std::string in_quotes(std::string_view text) {
-  std::string result = "\"";
-  for (char letter : text) {
-    if (letter == '"' || letter == '\\') result += '\\';
-    result += letter;
-  }
-  return result + "\"";
-}
-
-template <class List, class Show>
-std::string list(const List& items, Show show) {
-  std::string text;
-  for (const auto& item : items) text += (text.empty() ? "" : ", ") + show(item);
-  return "[" + text + "]";
-}
-
-std::string sizes(DimSpan dims) {
-  return list(dims, [](std::int64_t size) { return std::to_string(size); });
-}
-
-std::string texts(const std::vector<std::string>& items) { return list(items, in_quotes); }
-
-// Table collects the lines of one table.
-class Table {
- public:
-  explicit Table(std::string_view name) : text_(fmt::format("\n[{}]\n", name)) {}
-  void add(std::string_view key, const std::string& value) {
-    text_ += fmt::format("{} = {}\n", key, value);
-  }
-  void add(std::string_view key, std::int64_t value) { add(key, std::to_string(value)); }
-  void add(std::string_view key, bool value) { add(key, std::string(value ? "true" : "false")); }
-  void word(std::string_view key, std::string_view value) { add(key, in_quotes(value)); }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
 struct ShowField {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
-  std::string operator()(double value) const { return number(value); }
-  std::string operator()(const std::string& value) const { return in_quotes(value); }
-  std::string operator()(const std::vector<std::string>& value) const { return texts(value); }
+  std::string operator()(double value) const { return toml_number(value); }
+  std::string operator()(const std::string& value) const { return toml_quoted(value); }
+  std::string operator()(const std::vector<std::string>& value) const { return toml_texts(value); }
   std::string operator()(const nn::ModelNode::NamedShapes& value) const {
     std::string text;
     for (const auto& [name, shape] : value)
-      text += fmt::format("{}[{}, {}]", text.empty() ? "" : ", ", in_quotes(name), sizes(shape));
+      text +=
+          fmt::format("{}[{}, {}]", text.empty() ? "" : ", ", toml_quoted(name), toml_sizes(shape));
     return "[" + text + "]";
   }
 };
 
 std::string node_text(const nn::ModelNode& node) {
   std::string text =
-      fmt::format("{{ name = {}, kind = {}", in_quotes(node.name), in_quotes(node.kind));
+      fmt::format("{{ name = {}, kind = {}", toml_quoted(node.name), toml_quoted(node.kind));
   for (const auto& [key, field] : node.fields)
     text += fmt::format(", {} = {}", key, std::visit(ShowField(), field));
-  if (!node.children.empty()) text += ", children = " + list(node.children, node_text);
+  if (!node.children.empty()) text += ", children = " + toml_list(node.children, node_text);
   return text + " }";
 }
 
-void add_sizes(Table& table, const GateModel& model) {
+void add_sizes(TomlTable& table, const GateModel& model) {
   table.word("kind", to_string(model.kind));
   if (model.is_given_by_nodes()) {
-    table.add("nodes", list(model.nodes, node_text));
+    table.add("nodes", toml_list(model.nodes, node_text));
     return;
   }
   table.add("layers", model.layers);
   table.add("width", model.width);
   if (model.kind != ModelKind::linear_stack) table.add("hidden", model.hidden);
-  if (model.kind != ModelKind::linear_stack) table.add("dropout", number(model.dropout));
+  if (model.kind != ModelKind::linear_stack) table.add("dropout", toml_number(model.dropout));
   if (model.kind == ModelKind::mlp) table.add("out", model.out);
   if (!model.has_blocks()) table.add("bias", model.bias);
   if (model.kind == ModelKind::mlp || model.kind == ModelKind::transformer)
@@ -99,17 +60,17 @@ void add_sizes(Table& table, const GateModel& model) {
 }
 
 std::string model_text(const GateModel& model) {
-  Table table("model");
+  TomlTable table("model");
   add_sizes(table, model);
   table.word("dtype", to_string(model.dtype));
   table.add("init", fmt::format("{{ rule = {}, scale = {}, seed = {} }}",
-                                in_quotes(to_string(model.init_rule)), number(model.init_scale),
-                                model.init_seed));
+                                toml_quoted(to_string(model.init_rule)),
+                                toml_number(model.init_scale), model.init_seed));
   return table.text();
 }
 
 std::string data_text(const GateFile& gate) {
-  Table table("data");
+  TomlTable table("data");
   table.word("rule", to_string(gate.data.rule));
   table.add("seed", std::int64_t(gate.data.seed));
   table.add("batch", gate.data.batch);
@@ -118,64 +79,65 @@ std::string data_text(const GateFile& gate) {
     table.add("sequence", gate.data.sequence);
     return table.text();
   }
-  table.add("input", sizes(gate.data.input));
+  table.add("input", toml_sizes(gate.data.input));
   table.add("vocabulary", gate.data.vocabulary);
-  table.add("target", sizes(gate.data.target));
+  table.add("target", toml_sizes(gate.data.target));
   if (gate.data.classes > 0) table.add("classes", gate.data.classes);
   return table.text();
 }
 
 std::string replicate_entry(const GateReplicate& replicate) {
   return fmt::format("{{ mesh = {}, bucket_bytes = {}, find_unused = {} }}",
-                     in_quotes(replicate.mesh), replicate.bucket_bytes, replicate.find_unused);
+                     toml_quoted(replicate.mesh), replicate.bucket_bytes, replicate.find_unused);
 }
 
 struct ShowPlainValue {
   std::string operator()(std::monostate) const { return "\"default\""; }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
-  std::string operator()(double value) const { return number(value); }
-  std::string operator()(const std::string& value) const { return in_quotes(value); }
+  std::string operator()(double value) const { return toml_number(value); }
+  std::string operator()(const std::string& value) const { return toml_quoted(value); }
 };
 
 std::string dtype_entry(const std::optional<DType>& dtype) {
-  return in_quotes(dtype ? to_string(*dtype) : "none");
+  return toml_quoted(dtype ? to_string(*dtype) : "none");
 }
 
 std::string grad_dtype_entry(const GradDtype& policy) {
-  if (!policy.is_set()) return in_quotes("default");
-  return in_quotes(policy.is_any() ? "any" : to_string(*policy.dtype_for(DType::float32)));
+  if (!policy.is_set()) return toml_quoted("default");
+  return toml_quoted(policy.is_any() ? "any" : to_string(*policy.dtype_for(DType::float32)));
 }
 
 std::string fsdp_entry(const GateFsdp& fsdp) {
   const ShardedSettings& settings = fsdp.settings;
-  std::string wrap = fsdp.wrap == "modules" ? list(fsdp.modules, texts) : in_quotes(fsdp.wrap);
+  std::string wrap =
+      fsdp.wrap == "modules" ? toml_list(fsdp.modules, toml_texts) : toml_quoted(fsdp.wrap);
   std::string text =
-      fmt::format("{{ mesh = {}, wrap = {}, reshard_after_forward = {}", texts(fsdp.mesh), wrap,
-                  std::visit(ShowPlainValue(), fsdp.reshard_after_forward));
+      fmt::format("{{ mesh = {}, wrap = {}, reshard_after_forward = {}", toml_texts(fsdp.mesh),
+                  wrap, std::visit(ShowPlainValue(), fsdp.reshard_after_forward));
   text += fmt::format(
       ", param_dtype = {}, reduce_dtype = {}, output_dtype = {}, cast_forward_inputs = {}",
       dtype_entry(fsdp.mp_policy.param_dtype), dtype_entry(fsdp.mp_policy.reduce_dtype),
       dtype_entry(fsdp.mp_policy.output_dtype), fsdp.mp_policy.cast_forward_inputs);
   text += fmt::format(", offload = {}, shard_placement = {}, ignored_params = {}",
-                      in_quotes(fsdp.offloads ? "cpu" : "none"),
-                      in_quotes(fsdp.shards_largest_dim ? "largest" : "default"),
-                      texts(fsdp.ignored_params));
+                      toml_quoted(fsdp.offloads ? "cpu" : "none"),
+                      toml_quoted(fsdp.shards_largest_dim ? "largest" : "default"),
+                      toml_texts(fsdp.ignored_params));
   text += fmt::format(", sync = {}, forward_prefetch = {}, backward_prefetch = {}",
-                      in_quotes(to_string(settings.sync)), settings.forward_prefetch,
+                      toml_quoted(to_string(settings.sync)), settings.forward_prefetch,
                       settings.backward_prefetch);
   return text + fmt::format(
                     ", reshard_after_backward = {}, gradient_divide_factor = {}, "
                     "force_sum_reduction_for_comms = {}, reduce_scatter_unused_params = {}, "
                     "grad_dtype = {}, keep_unsharded_storage = {}, finalize_backward = {} }}",
                     settings.reshard_after_backward,
-                    number(settings.gradient_divide_factor.value_or(0.0)),
+                    toml_number(settings.gradient_divide_factor.value_or(0.0)),
                     settings.force_sum_reduction, settings.reduces_unused_params,
                     grad_dtype_entry(settings.grad_dtype), settings.keeps_unsharded_storage,
-                    in_quotes(to_string(settings.backward_end)));
+                    toml_quoted(to_string(settings.backward_end)));
 }
 
-// The keys of the table [parallel] with their values.
+// Returns the keys of the table [parallel] with their values.
 std::vector<std::pair<std::string, std::string>> parallel_entries(const GateParallel& parallel) {
   std::vector<std::pair<std::string, std::string>> entries;
   if (parallel.replicate) entries.emplace_back("replicate", replicate_entry(*parallel.replicate));
@@ -185,31 +147,36 @@ std::vector<std::pair<std::string, std::string>> parallel_entries(const GatePara
   if (parallel.tensor) entries.emplace_back("tensor", tensor_entry(*parallel.tensor));
   if (parallel.expert) entries.emplace_back("expert", expert_entry(*parallel.expert));
   entries.emplace_back("activation_checkpointing",
-                       in_quotes(parallel.checkpoint_blocks ? "blocks" : "none"));
+                       toml_quoted(parallel.checkpoint_blocks ? "blocks" : "none"));
   return entries;
 }
 
 std::string parallel_text(const GateParallel& parallel) {
-  Table table("parallel");
+  TomlTable table("parallel");
   for (const auto& [key, value] : parallel_entries(parallel)) table.add(key, value);
   return table.text();
 }
 
+}  // namespace
+
 std::string same_as_entry(const GateSameAs& other) {
-  if (!other.word.empty()) return in_quotes(other.word);
-  std::string parallel = list(parallel_entries(other.parallel),
-                              [](const auto& entry) { return entry.first + " = " + entry.second; });
+  if (!other.word.empty()) return toml_quoted(other.word);
+  std::string parallel = toml_list(parallel_entries(other.parallel), [](const auto& entry) {
+    return entry.first + " = " + entry.second;
+  });
   parallel.front() = '{';
   parallel.back() = '}';
-  return fmt::format("{{ mesh = {}, names = {}, parallel = {} }}", sizes(other.layout.shape),
-                     texts(other.layout.names), parallel);
+  return fmt::format("{{ mesh = {}, names = {}, parallel = {} }}", toml_sizes(other.layout.shape),
+                     toml_texts(other.layout.names), parallel);
 }
+
+namespace {
 
 std::string checkpoint_text(const std::optional<GateCheckpoint>& checkpoint) {
   if (!checkpoint) return "";
-  Table table("checkpoint");
+  TomlTable table("checkpoint");
   table.add("save_at", checkpoint->save_at);
-  table.add("mode", in_quotes(to_string(checkpoint->mode)));
+  table.add("mode", toml_quoted(to_string(checkpoint->mode)));
   table.add("resume_on", same_as_entry(checkpoint->resume_on));
   return table.text();
 }
@@ -219,53 +186,39 @@ std::string optimizer_text(const OptimizerSpec& spec) {
     return fmt::format(
         "{{ kind = \"sgd\", lr = {}, momentum = {}, dampening = {}, weight_decay = {}, nesterov = "
         "{} }}",
-        number(sgd->lr), number(sgd->momentum), number(sgd->dampening), number(sgd->weight_decay),
-        sgd->nesterov);
+        toml_number(sgd->lr), toml_number(sgd->momentum), toml_number(sgd->dampening),
+        toml_number(sgd->weight_decay), sgd->nesterov);
   const AdamSpec& adam = std::get<AdamSpec>(spec);
   return fmt::format("{{ kind = {}, lr = {}, betas = [{}, {}], eps = {}, weight_decay = {} }}",
                      adam.decay == optim::WeightDecay::added ? "\"adam\"" : "\"adamw\"",
-                     number(adam.options.lr), number(adam.options.beta1),
-                     number(adam.options.beta2), number(adam.options.eps),
-                     number(adam.options.weight_decay));
+                     toml_number(adam.options.lr), toml_number(adam.options.beta1),
+                     toml_number(adam.options.beta2), toml_number(adam.options.eps),
+                     toml_number(adam.options.weight_decay));
 }
 
 std::string train_text(const GateTrain& train) {
-  Table table("train");
+  TomlTable table("train");
   table.add("steps", train.steps);
   table.add("micro_batches", train.micro_batches);
   table.add("optimizer", optimizer_text(train.optimizer));
-  table.add("clip_grad_norm", number(train.clip_grad_norm));
+  table.add("clip_grad_norm", toml_number(train.clip_grad_norm));
   table.word("loss", to_string(train.loss));
   return table.text();
 }
 
-// Keys that a world of shapes only refuses are left out.
+// Leaves out the keys that a world of shapes only refuses.
 std::string expect_text(const GateExpect& expect, bool shapes_only) {
-  Table table("expect");
-  if (!shapes_only) table.add("same_as", list(expect.same_as, same_as_entry));
-  table.add("schedules", expect.schedules);
-  std::string counts;
-  for (const auto& [name, count] : expect.collectives)
-    counts += fmt::format("{}{} = {}", counts.empty() ? "" : ", ", name, count);
-  table.add("collectives", counts.empty() ? "{}" : "{ " + counts + " }");
-  table.add("peak_bytes_max", expect.peak_bytes_max);
-  if (!shapes_only) {
-    table.add("loss", list(expect.loss, number));
-    table.add("loss_rtol", number(expect.loss_rtol));
-    table.word("hash", expect.hash);
-  }
-  table.add("events", fmt::format("{{ rank = {}, step = {}, list = {} }}", expect.events.rank,
-                                  expect.events.step, texts(expect.events.list)));
-  table.add("unused_gathers", expect.unused_gathers);
-  table.add("exposed_us_max", number(expect.exposed_us_max));
+  TomlTable table("expect");
+  for (const CheckKind* kind : CheckKind::all())
+    if (!shapes_only || !kind->needs_data()) kind->explain(expect, table);
   return table.text();
 }
 
 std::string device_text(std::optional<DeviceModel> device) {
   if (!device) return "";
-  Table table("device");
+  TomlTable table("device");
   for (const DeviceFigure& figure : device_figures())
-    table.add(figure.key, number(figure.of(*device)));
+    table.add(figure.key, toml_number(figure.of(*device)));
   table.add("capacity_bytes", device->capacity_bytes);
   table.add("checks_races", device->checks_races);
   table.add("devices_per_host", device->topology.devices_per_host);
@@ -277,7 +230,7 @@ std::string fault_text(const GateFault& fault) {
   if (fault.kind == Fault::Kind::fail_allocation)
     text += fmt::format(", allocation = {}", *fault.number);
   else if (fault.kind != Fault::Kind::starve)
-    text += fmt::format(", at = {}", in_quotes(at_of(fault)));
+    text += fmt::format(", at = {}", toml_quoted(at_of(fault)));
   if (fault.kind == Fault::Kind::flip_bit) text += fmt::format(", bit = {}", fault.bit);
   return text + " }";
 }
@@ -286,26 +239,26 @@ std::string faults_text(const std::vector<GateFault>& faults) {
   std::map<std::string, std::vector<std::string>> by_kind;
   for (const GateFault& fault : faults)
     by_kind[std::string(to_string(fault.kind))].push_back(fault_text(fault));
-  Table table("faults");
+  TomlTable table("faults");
   for (const auto& [kind, entries] : by_kind)
-    table.add(kind, entries.size() == 1 ? entries[0] : list(entries, [](const std::string& entry) {
-                return entry;
-              }));
+    table.add(kind, entries.size() == 1
+                        ? entries[0]
+                        : toml_list(entries, [](const std::string& entry) { return entry; }));
   return table.text();
 }
 
 }  // namespace
 
 std::string explain(const GateFile& gate) {
-  std::string text = fmt::format("title = {}\n", in_quotes(gate.title));
-  Table mesh("mesh");
-  mesh.add("shape", sizes(gate.mesh.shape));
-  mesh.add("names", texts(gate.mesh.names));
-  Table world("world");
+  std::string text = fmt::format("title = {}\n", toml_quoted(gate.title));
+  TomlTable mesh("mesh");
+  mesh.add("shape", toml_sizes(gate.mesh.shape));
+  mesh.add("names", toml_texts(gate.mesh.names));
+  TomlTable world("world");
   world.word("release", to_string(gate.world.release));
   world.add("shapes_only", gate.world.shapes_only);
   world.add("fold", gate.world.fold);
-  Table arithmetic("arithmetic");
+  TomlTable arithmetic("arithmetic");
   arithmetic.word("mode", gate.arithmetic);
   return text + mesh.text() + world.text() + model_text(gate.model) + data_text(gate) +
          parallel_text(gate.parallel) + train_text(gate.train) + arithmetic.text() +

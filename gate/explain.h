@@ -10,4 +10,7 @@ namespace simmesh {
 // back as the same gate, and explaining that gate returns the same text.
 std::string explain(const GateFile& gate);
 
+// same_as_entry returns an entry of expect.same_as, or another run, as TOML that reads as the same.
+std::string same_as_entry(const GateSameAs& other);
+
 }  // namespace simmesh

@@ -32,7 +32,7 @@ class Explorer {
   }
 
  private:
-  // Returns what is wrong with a run; empty if nothing is.
+  // Returns the fault of a run in one line; empty if it has none.
   std::string fault_of(const Outcome& outcome) const {
     if (outcome.failure)
       return outcome.failure->message.substr(0, outcome.failure->message.find('\n'));

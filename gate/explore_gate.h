@@ -10,7 +10,7 @@
 
 namespace simmesh {
 
-// ExploreRequest says how many schedules to run.
+// ExploreRequest bounds an exploration.
 struct ExploreRequest {
   std::int64_t schedules = 1'000;
   // exhaustive runs one schedule of each class of equivalent schedules, and at most `schedules`.
@@ -28,12 +28,12 @@ struct GateExploration {
   std::uint64_t schedules = 0;  // number of runs
   std::uint64_t distinct = 0;   // number of different schedule hashes among them
   std::uint64_t data_hash = 0;  // of the first run
-  std::string certificate;      // why one run stands for all; empty if that isn't proven
-  std::string failure;          // what is wrong under the shortest failing schedule; empty if none
+  std::string certificate;      // the proof that one run stands for all; empty without one
+  std::string failure;          // under the shortest failing schedule; empty if none fails
   std::string report;           // of the failing run, if a rank failed or a deadlock occurred
   std::vector<RankId> choices;  // all choices of the shortest failing schedule
   std::uint64_t turns = 0;      // the number of these choices that must differ from FIFO
-  bool interrupted = false;     // by ExploreRequest::goes_on; the rest is what was found until then
+  bool interrupted = false;     // by ExploreRequest::goes_on; the other members are then partial
 
   bool ok() const { return failure.empty(); }
 };
@@ -46,7 +46,7 @@ struct GateExploration {
 GateExploration explore_gate(const GateFile& gate, const GateRunOptions& options,
                              const ExploreRequest& request);
 
-// ExploreTextOptions says what is printed of an exploration.
+// ExploreTextOptions are the options of the text of an exploration.
 struct ExploreTextOptions {
   bool quiet = false;     // only the last line, "N schedules, N distinct, data hash H"
   std::string reproduce;  // the command line that reproduces a failure

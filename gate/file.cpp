@@ -63,7 +63,7 @@ void read_train(GateTable& top, GateFile& gate) {
   table->finish();
 }
 
-// For a model of a known kind, the sizes of a row follow from the sizes of the model.
+// Sets the sizes of a row, which follow from those of a model of a known kind.
 void set_rows(GateFile& gate) {
   GateData& data = gate.data;
   if (gate.model.has_blocks()) {
@@ -121,7 +121,7 @@ void read_data(GateTable& top, GateFile& gate) {
                        fmt::format("{} rows in each of {} steps", data.batch, gate.train.steps));
 }
 
-// Says whether each rank gets rows in each micro-batch.
+// True if each rank gets rows in each micro-batch.
 bool gives_rows(const GateFile& gate, std::int64_t parts) {
   auto last_rows = [](std::int64_t size, std::int64_t among) {
     return chunk_of({.size = size, .parts = among, .index = among - 1}).length;
@@ -156,8 +156,7 @@ void check_split(GateTable& top, const GateFile& gate) {
                       fmt::format("{}, which leaves some of them without rows", gate.data.batch));
 }
 
-// What runs on a part of a sequence takes the parts of all ranks to have one length, and cuts the
-// head.
+// Checks gates with sequence parallelism, which needs equal parts of a sequence and cuts the head.
 void check_sequence(GateTable& top, const GateFile& gate) {
   auto check = [&](const GateParallel& parallel, const GateLayout& layout) {
     if (!parallel.tensor || !parallel.tensor->form.sequence_parallel) return;
@@ -194,9 +193,6 @@ void check_world(GateTable& top, const GateFile& gate) {
     top.table("model")->reject(gate.model.is_given_by_nodes() ? "nodes" : "kind",
                                "a model without experts in a gate with world.shapes_only: which "
                                "tokens an expert gets depends on values");
-  if (auto expect = top.table("expect"))
-    for (std::string_view key : {"same_as", "loss", "loss_rtol", "hash"})
-      if (expect->has(key)) expect->reject(key, needs_data);
   auto faults = top.table("faults");
   if (faults && faults->has("flip_bit")) faults->reject("flip_bit", needs_data);
   if (gate.checkpoint)
@@ -204,10 +200,6 @@ void check_world(GateTable& top, const GateFile& gate) {
   if (!gate.world.fold) return;
   if (!gate.faults.empty())
     top.reject("faults", "no such table in a gate with world.fold, where most ranks don't run");
-  std::int64_t rank = gate.expect.events.rank;
-  if (rank != 0 && rank != gate.ranks() - 1)
-    top.table("expect")->table("events")->reject(
-        "rank", fmt::format("0 or {}, the ranks that run with world.fold", gate.ranks() - 1));
 }
 
 }  // namespace
@@ -259,14 +251,11 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
     arithmetic->finish();
   }
   if (auto device = top.table("device")) gate.device = read_gate_device(*device);
-  if (auto expect = top.table("expect"))
-    gate.expect = read_gate_expect(*expect, {gate.mesh, gate.parallel, node, gate.train.steps});
-  if (gate.expect.exposed_us_max > 0 && !gate.device)
-    top.table("expect")->reject("exposed_us_max",
-                                "no such key in a gate without the table [device]");
+  ExpectUse use = {gate.mesh,        gate.parallel, node,
+                   gate.train.steps, gate.world,    gate.device.has_value()};
+  if (auto expect = top.table("expect")) gate.expect = read_gate_expect(*expect, use);
   if (auto checkpoint = top.table("checkpoint"))
-    gate.checkpoint =
-        read_gate_checkpoint(*checkpoint, {gate.mesh, gate.parallel, node, gate.train.steps});
+    gate.checkpoint = read_gate_checkpoint(*checkpoint, use);
   if (auto faults = top.table("faults"))
     gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
   check_split(top, gate);

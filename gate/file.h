@@ -44,8 +44,8 @@ struct GateTrain {
 };
 
 // GateFile is the content of a gate file, with the default of each key that the file leaves out.
-// Its parts fit together: the mesh has all dims that are named, each rank gets rows in each
-// micro-batch, and sizes divide where they must.
+// Its parts fit together: the mesh has all named dims, each rank gets rows in each micro-batch, and
+// sizes divide where they must.
 struct GateFile {
   std::string file;  // the path as given
   std::string title;
@@ -63,7 +63,7 @@ struct GateFile {
   std::optional<GateCheckpoint> checkpoint;
 
   std::int64_t ranks() const { return numel(mesh.shape); }
-  // parts is the number of ranks that rows are cut over.
+  // parts returns the number of ranks over which rows are cut.
   std::int64_t parts() const { return parallel.parts(mesh); }
   ModelUse model_use() const;
   // run_as returns the gate in another form of parallelism, without [expect], [faults] and

@@ -12,9 +12,9 @@ namespace simmesh {
 
 namespace {
 
-// Measured: pages of the stack that are touched, modules, the tape.
+// The bytes of touched stack pages, modules and the tape, as measured.
 constexpr std::int64_t rank_bytes = 64 * 1024;
-// Below this, what activations need isn't worth a run that finds out.
+// Below this size, activations aren't worth a run that measures them.
 constexpr std::int64_t small_bytes = std::int64_t(64) << 20;
 
 std::int64_t states_of(const OptimizerSpec& spec) {
@@ -26,7 +26,7 @@ bool is_below(const std::string& name, const std::string& module) {
   return module.empty() || name.starts_with(module + ".");
 }
 
-// The call of fully_shard that takes a parameter: the first one on a module that holds it.
+// Returns the call of fully_shard that takes a parameter: the first one on a module that holds it.
 std::size_t wrap_of(const FsdpPlan& plan, const std::string& name) {
   for (std::size_t i = 0; i < plan.wraps.size(); ++i)
     for (const std::string& module : plan.wraps[i].modules)
@@ -38,7 +38,7 @@ std::size_t wrap_of(const FsdpPlan& plan, const std::string& name) {
 struct ModelBytes {
   std::int64_t whole = 0;
   std::int64_t sharded = 0;        // the part of a rank
-  std::int64_t largest_group = 0;  // that one call of fully_shard takes; padded
+  std::int64_t largest_group = 0;  // of one call of fully_shard, padded
 };
 
 ModelBytes model_bytes(const GateFile& gate) {
@@ -65,7 +65,7 @@ ModelBytes model_bytes(const GateFile& gate) {
   return bytes;
 }
 
-// What a rank keeps of parameters, gradients and the optimiser's state.
+// Returns the bytes of a rank's parameters, gradients and optimiser state.
 std::int64_t kept_bytes(const GateFile& gate, const ModelBytes& model) {
   std::int64_t states = states_of(gate.train.optimizer);
   if (!gate.parallel.zero || gate.parallel.zero->stage() == 0) return model.sharded * (2 + states);
@@ -103,7 +103,7 @@ GateMemory estimate_memory(const GateFile& gate) {
     memory.bytes_per_rank += kept_bytes(gate, model) + model.largest_group;
     if (ranks * memory.bytes_per_rank > small_bytes)
       memory.bytes_per_rank += activation_bytes(gate);
-    // The model is built whole; the results of each run are kept whole, and its data too.
+    // The model is built whole, and the results and data of each run are kept whole.
     std::int64_t runs = 1 + std::int64_t(gate.expect.same_as.size());
     shared = model.whole * (1 + runs * (gate.train.steps + 1 + states));
     shared += gate.train.steps * gate.data.batch *

@@ -8,11 +8,10 @@ namespace simmesh {
 
 // GateMemory is an estimate of the memory that a run of a gate needs, without running it.
 struct GateMemory {
-  // What a rank holds at the same time as all others, and doesn't share with them: its shards,
-  // their gradients and the state of the optimiser, the largest gradient before it is reduced,
-  // activations; and its stack and modules.
+  // The bytes that each rank holds for itself: shards, their gradients and the state of the
+  // optimiser, the largest gradient before it is reduced, activations, stack and modules.
   std::int64_t bytes_per_rank = 0;
-  // That of all ranks that run, and the data and results of the run.
+  // The bytes of all ranks that run, and of the data and results of the run.
   std::int64_t bytes = 0;
 };
 

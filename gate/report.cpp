@@ -43,7 +43,7 @@ std::string collectives_text(const GateResult& result) {
   return text.empty() ? "none" : text + " on each rank";
 }
 
-// A table of what the engine held in the first and in the last step.
+// Returns a table of the bytes that the engine held in the first and in the last step.
 std::string zero_memory_text(const GateResult& result) {
   const auto& rows = result.zero_memory;
   if (rows.empty()) return "";

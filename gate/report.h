@@ -3,11 +3,11 @@
 #include <gsl/span>
 #include <string>
 
-#include "gate/run_gate.h"
+#include "gate/result.h"
 
 namespace simmesh {
 
-// GateTextOptions says how much of the results is printed.
+// GateTextOptions are the options of the text of results.
 struct GateTextOptions {
   bool quiet = false;  // only the last line
 };

@@ -20,7 +20,8 @@ namespace simmesh {
 
 namespace {
 
-// Attention blocks with checkpointing need more than the default of the largest worlds.
+// Returns the stack of a fiber: attention blocks with checkpointing need more than the default of
+// the largest worlds.
 std::size_t stack_bytes(std::int64_t ranks) { return ranks > 65536 ? 256 * 1024 : 0; }
 
 void keep_results(Rank& rank, const GateRunner::Request& request, const TrainingResult& result,
@@ -100,7 +101,7 @@ class TrainingCalls {
   RankFindings& found_;
   bool has_details_;
   std::optional<CommDebugMode> mode_;
-  std::optional<Watch::Pause> pause_;  // what only serves reports isn't recorded
+  std::optional<Watch::Pause> pause_;  // keeps calls for reports out of records
   std::array<std::uint32_t, Rank::counter_count> last_{};
 };
 
@@ -233,7 +234,7 @@ Schedule GateRunner::schedule_at(std::uint64_t i) const {
   std::uint64_t seed = RandomStream(options_.seed, i).next();
   if (i % 2 == 1) return Schedule::seeded(seed);
   Schedule priorities = Schedule::pct({.depth = 3});
-  // Only the schedule gets this seed: the random streams of the ranks depend on the World's.
+  // Only the schedule gets this seed. The random streams of the ranks depend on the World's.
   return Schedule::custom(fmt::format("pct:3 with seed {}", seed),
                           [priorities, seed](std::size_t ranks, std::uint64_t) {
                             return priorities.make_policy(ranks, seed);

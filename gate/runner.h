@@ -20,7 +20,11 @@
 
 namespace simmesh {
 
-// RankFindings is what one rank of a run reports.
+// GateRunOptions are the options of the worlds of a gate. Their arithmetic and release count
+// instead of the gate's. The trace file and the folders for execution traces get the traced runs.
+using GateRunOptions = RunWords;
+
+// RankFindings is the report of one rank of a run.
 struct RankFindings {
   RankId rank = 0;
   // Calls of each collective, except those for the printed losses.
@@ -32,11 +36,11 @@ struct RankFindings {
   std::optional<RunRecord> record;
   std::vector<std::pair<std::string, zero::MemoryUse>> memory;  // of an observed run with ZeRO
   GatherTally gathers;                                          // of an observed run
-  // Of rank 0 of an observed run with ZeRO stage 3: the schedule of its last iteration.
+  // The schedule of the last iteration, on rank 0 of an observed run with ZeRO stage 3.
   std::optional<zero::ScheduleRecord> schedule;
   std::vector<std::string> events;  // of the rank and step that expect.events names
-  // Of a run with details: the calls of each kind of reduction, as CommDebugMode names them, and a
-  // hash over the events of each step.
+  // The calls of each kind of reduction, as CommDebugMode names them, and a hash over the events of
+  // each step; only of a run with details.
   std::map<std::string, std::uint64_t> reductions;
   std::vector<std::uint64_t> event_hashes;
 };
@@ -45,7 +49,7 @@ struct RankFindings {
 struct GateRun {
   Outcome outcome;
   std::vector<RankFindings> ranks;  // those that ran, in order
-  // Of a run with details: the plan of each redistribution, in the words of to_string.
+  // The plan of each redistribution, in the words of to_string; only of a run with details.
   std::map<std::string, std::string> plans = {};
 };
 
@@ -61,35 +65,34 @@ class GateRunner {
     // Records that each rank compares its results with; must outlive the call.
     std::vector<const RunRecord*> expected = {};
     bool keep_record = false;  // of rank 0
-    bool observes = false;     // whether gathers and events of sharding are kept
-    bool has_details = false;  // whether findings and run have what only such a run has
+    bool observes = false;     // keeps gathers and events of sharding
+    bool has_details = false;  // keeps the details of findings and run
     // Ranks have the gate's simulated device and only train; there are no results.
     bool on_devices = false;
     bool record_choices = false;
     // The run writes the trace file and the execution traces of the options, if there are any.
     bool is_traced = false;
-    // A run that saves its state, and one that goes on from such a state.
+    // Saves the state of the run, or resumes from a saved one.
     std::optional<GateSave> save = {};
     std::optional<checkpoint::Location> load_from = {};
   };
 
   // world_options returns the options of the world of the mesh.
   WorldOptions world_options(const Request& request) const;
-  // body returns what each rank runs. Its findings go into a list with one entry per rank that
-  // runs.
+  // body returns the function that each rank runs. Its findings go into a list with one entry per
+  // rank that runs.
   std::function<void(Rank&)> body(const Request& request, std::vector<RankFindings>& found) const;
 
   GateRun run(const Request& request) const;
   // run_as trains on another mesh, in another form of parallelism, and keeps the record.
   GateRun run_as(const GateSameAs& other) const;
 
-  // resumed trains the steps before the checkpoint, saves it in memory, in some modes while one
-  // more step is trained, and goes on from it as the
-  // table says; its ranks compare what they give with the record. Where the first part fails the
-  // result is that run.
+  // resumed trains the steps before the checkpoint, and saves it in memory, in some modes beside
+  // one more step. Then it resumes as the table says, and its ranks compare their results with the
+  // record. If the first part fails, it returns that run.
   GateRun resumed(const GateCheckpoint& checkpoint, const RunRecord& expected) const;
 
-  // schedule_at returns schedule number i of the gate: number 0 is that of the options, the others
+  // schedule_at returns schedule number i of the gate. Number 0 is that of the options. The others
   // are alternately seeded and priority schedules, with seeds drawn from the seed of the options.
   Schedule schedule_at(std::uint64_t i) const;
 

@@ -17,7 +17,7 @@ namespace simmesh {
 
 namespace {
 
-// A number of rows, of which each has a shape; tokens or classes below a number, or values.
+// Returns `count` rows of a shape: tokens or classes below `numbers`, or values if that is 0.
 Tensor rows_by_formula(const GateFile& gate, std::int64_t count, const Shape& row,
                        std::int64_t numbers, std::uint64_t seed) {
   Shape shape = {count};
@@ -103,8 +103,7 @@ GateTask gate_task(const GateFile& gate) {
 
 namespace {
 
-// The ranks along some dims of a mesh, in the order of their coordinates, with this rank among
-// them.
+// Returns the group of this rank along some dims of a mesh, in the order of the coordinates.
 ProcessGroup group_along(const GateFile& gate, std::vector<std::string> dims) {
   DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
   if (dims.size() == 1) return process_group(mesh, dims.front());
@@ -114,7 +113,7 @@ ProcessGroup group_along(const GateFile& gate, std::vector<std::string> dims) {
   return ProcessGroup::of(mesh[DimNames(dims)].ranks(), "rows");
 }
 
-// With sequences that are cut, rows are cut over the other dims only.
+// Adds context parallelism: sequences are cut over one dim, and rows over the other dims only.
 ParallelForm with_cut_sequences(const GateFile& gate, ParallelForm form) {
   if (!gate.parallel.context) return form;
   const GateContext& context = *gate.parallel.context;
@@ -125,7 +124,7 @@ ParallelForm with_cut_sequences(const GateFile& gate, ParallelForm form) {
   return with_context(std::move(form), context.style, mesh[context.mesh]);
 }
 
-// Layers and experts are spread before anything else is done to the model.
+// Adds tensor or expert parallelism, which come before anything else that is done to the model.
 ParallelForm with_spread_layers(const GateFile& gate, ParallelForm form) {
   if (!gate.parallel.tensor && !gate.parallel.expert) return form;
   DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
@@ -138,7 +137,8 @@ ParallelForm with_spread_layers(const GateFile& gate, ParallelForm form) {
   return with_experts(std::move(form), {.tokens = Shard(cuts_sequences ? 1 : 0)}, mesh[dim]);
 }
 
-// The gradient of an expert has the rows of its own dim already. It is summed over the others.
+// Returns the experts apart: their gradients have the rows of their own dim already, and are summed
+// over the other dims.
 std::vector<ReplicatedApart> own_experts(const GateFile& gate, nn::Module& model,
                                          std::vector<std::string> dims) {
   if (!gate.parallel.expert) return {};
@@ -150,7 +150,7 @@ std::vector<ReplicatedApart> own_experts(const GateFile& gate, nn::Module& model
   return {std::move(experts)};
 }
 
-// Gradients are summed over the dims of rows and of sequences.
+// Adds replicate, which sums gradients over the dims of rows and of sequences.
 ParallelForm replicated_form(const GateFile& gate, ParallelForm form) {
   GateReplicate options = gate.parallel.replicate.value_or(
       GateReplicate{.find_unused = has_kind(model_node(gate.model, gate.model_use()), "moe")});

@@ -9,8 +9,9 @@
 
 namespace simmesh {
 
-// GateTask is what a gate trains: the model with its values, how it is sharded, and the data of all
-// steps. It is made once, outside any World, and the ranks of any number of Worlds read it.
+// GateTask is the training of a gate: the model with its values, the plan of its sharding, and the
+// data of all steps. It is made once, outside any World, and the ranks of any number of Worlds read
+// it.
 struct GateTask {
   TrainingTask training;
   FsdpPlan plan;  // without a mesh if nothing is sharded
@@ -21,8 +22,8 @@ struct GateTask {
 GateTask gate_task(const GateFile& gate);
 
 // train_on_mesh trains on this rank as the gate's table [parallel] says. All ranks of its World
-// call it. Callbacks that the form already has are kept; prepare runs last, on the sharded model.
-// With ZeRO, at_memory is told what the engine holds (see ZeroForm).
+// call it. The form's own callbacks are kept; prepare runs last, on the sharded model. With ZeRO,
+// at_memory gets the bytes that the engine holds (see ZeroForm).
 TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form = {},
                              const AtZeroMemory& at_memory = {});
 

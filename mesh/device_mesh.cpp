@@ -142,7 +142,7 @@ DeviceMesh DeviceMesh::from_groups(MeshViewer viewer, gsl::span<const RankList> 
   for (std::int64_t dim = 0; dim < mesh.ndim(); ++dim)
     if (RankList line = mesh.get_group_ranks(dim); line != groups[static_cast<std::size_t>(dim)])
       raise(ErrorKind::value_error, where,
-            "Invalid mesh {} for ProcessGroup with ranks {}: on dim {} rank {} lies on the line {}",
+            "Invalid mesh {} for ProcessGroup with ranks {}: on dim {} rank {} is on the line {}",
             to_string(*arrangement.ranks), to_string(groups[static_cast<std::size_t>(dim)]), dim,
             viewer.rank, to_string(line));
   return mesh;

@@ -14,8 +14,8 @@ do_format() {
   (cd "$root" && find . \( -name build -o -name .git -o -path ./tests/cases \) -prune -o \
     -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.c' \) -print0 |
     xargs -0 -P "$jobs" -n 16 "clang-format-$clang" "${cpp[@]}") || status=1
-  (cd "$root" && ruff check --quiet --select I "${order[@]}") || status=1
-  (cd "$root" && ruff format --quiet "${layout[@]}") || status=1
+  (cd "$root" && "$root/build/python/bin/ruff" check --quiet --select I "${order[@]}") || status=1
+  (cd "$root" && "$root/build/python/bin/ruff" format --quiet "${layout[@]}") || status=1
   return $status
 }
 
@@ -33,22 +33,25 @@ do_lint() {
   has_module || refuse "lint: the Python module could not be built"
   cd "$root"
   stage "format" do_format --check
-  stage "shellcheck" shellcheck --external-sources --check-sourced dev .ci/run
-  stage "ruff" ruff check
-  stage "mypy" mypy
+  stage "shellcheck" build/python/bin/shellcheck --external-sources --check-sourced dev .ci/run
+  stage "ruff" build/python/bin/ruff check
+  stage "mypy" build/python/bin/mypy
   stage "compile apart" python3 scripts/compile_apart.py "$@"
   stage "clang-tidy" python3 scripts/tidy.py --program "clang-tidy-$clang" "$@"
   sum_up "lint"
 }
 
 do_tidy() {
-  local what=("$@")
-  [ $# != 0 ] || what=(--all)
   need "${tidy_packages[@]}"
-  build release simmesh_headers tidy_test simmesh_python_stub
-  build debug simmesh_headers
-  build clang simmesh_headers
+  build release tidy_test
+  if [ $# = 0 ]; then
+    build release simmesh_python
+    build clang simmesh_headers
+    set -- --all
+  else
+    build debug simmesh_headers
+  fi
   stage "tidy test" "$root/build/release/bin/tidy_test" --gtest_brief=1
-  stage "clang-tidy" python3 "$root/scripts/tidy.py" --program "clang-tidy-$clang" "${what[@]}"
+  stage "clang-tidy" python3 "$root/scripts/tidy.py" --program "clang-tidy-$clang" "$@"
   sum_up "tidy"
 }

@@ -27,7 +27,7 @@ FINDING = re.compile(r"^\S.*:\d+:\d+: (?:warning|error): .*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Unit:
-    """What one run of clang-tidy reads, and the preset that has the command which compiles it."""
+    """The sources of one run of clang-tidy, and the preset with the command that compiles it."""
 
     file: str
     preset: str
@@ -36,7 +36,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Report:
-    """What clang-tidy says of a unit."""
+    """The output of clang-tidy for a unit."""
 
     unit: Unit
     text: str

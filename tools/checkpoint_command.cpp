@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/catalog/manifest.h"
+#include "checkpoint/native/commit.h"
 #include "checkpoint/read/open.h"
-#include "checkpoint/save_load/commit.h"
 #include "checkpoint/store/directory_store.h"
 #include "checkpoint/tools/convert.h"
 #include "checkpoint/tools/diff.h"
@@ -22,8 +22,8 @@ using Json = nlohmann::ordered_json;
 
 struct CheckpointArguments {
   std::string path, other;
-  std::string format = "simmesh";
-  std::int64_t file_bytes = std::int64_t{5} << 30;
+  std::string format = std::string(checkpoint::ConvertOptions().format.name);
+  checkpoint::WriteOptions write;
   bool json = false, weights = false;
 };
 
@@ -113,8 +113,8 @@ int convert_checkpoint(const CheckpointArguments& arguments) {
   checkpoint::Location from = located(arguments.path), to = checkpoint::Directory(arguments.other);
   checkpoint::ConvertReport report =
       checkpoint::convert(from, to,
-                          {.format = checkpoint::format_from_string(arguments.format),
-                           .file_bytes = arguments.file_bytes,
+                          {.format = checkpoint::written_format(arguments.format),
+                           .write = arguments.write,
                            .weights_only = arguments.weights});
   print_report(to.text() + ": " + contents_line(report.tensors, report.objects, report.bytes));
   return 0;
@@ -141,9 +141,8 @@ int diff_checkpoints(const CheckpointArguments& arguments) {
 
 void add_checkpoint_command(CLI::App& program, int& status) {
   CLI::App* app = program.add_subcommand(
-      "checkpoint",
-      "looks into, checks, converts and compares checkpoints: ours, PyTorch's DCP, safetensors, "
-      "DeepSpeed's");
+      "checkpoint", fmt::format("looks into, checks, converts and compares checkpoints: {}",
+                                checkpoint::format_titles()));
   app->require_subcommand(1);
   auto arguments = std::make_shared<CheckpointArguments>();
   auto add = [&](const char* name, const char* what, int (*run)(const CheckpointArguments&)) {
@@ -164,10 +163,10 @@ void add_checkpoint_command(CLI::App& program, int& status) {
   CLI::App* conversion =
       add("convert", "writes a checkpoint in another format", convert_checkpoint);
   conversion->add_option("TO", arguments->other, "the new checkpoint's folder")->required();
-  conversion->add_option("--format", arguments->format, "simmesh, safetensors or dcp")
+  conversion->add_option("--format", arguments->format, checkpoint::written_formats())
       ->capture_default_str();
   conversion
-      ->add_option("--file-bytes", arguments->file_bytes,
+      ->add_option("--file-bytes", arguments->write.file_bytes,
                    "end a safetensors file once it has so many bytes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

@@ -7,6 +7,7 @@
 #include "core/engine/reports/interrupt.h"
 #include "gate/explain.h"
 #include "gate/report.h"
+#include "gate/run_gate.h"
 #include "replay/write/make_folder.h"
 #include "tools/commands.h"
 #include "tools/gate_memory_check.h"
@@ -56,7 +57,7 @@ void expect_recordable(const RunWords& words, const std::vector<GateFile>& gates
     raise(ErrorKind::value_error, "tools/run", "expected one gate to record, got {}", gates.size());
   if (gates[0].world.fold)
     raise(ErrorKind::value_error, "tools/run",
-          "expected a gate of which every rank runs, got {} with world.fold", gates[0].file);
+          "expected a gate in which every rank runs, got {} with world.fold", gates[0].file);
   for (const std::string& folder : {words.execution_trace_folder, words.chakra_folder})
     if (!folder.empty()) replay::make_folder(folder, "the execution traces");
 }

@@ -1,6 +1,6 @@
-/* What one all-reduce of 256 floats costs under SimGrid's SMPI. MPI_Wtime is simulated time there,
- * so the program only repeats the operation as often as asked; who runs it takes the wall time of
- * the whole process, twice. */
+/* Repeats an all-reduce of 256 floats as often as asked, to measure its cost under SimGrid's SMPI.
+ * MPI_Wtime is simulated time there. So the caller takes the wall time of the whole process, for
+ * two numbers of repetitions. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@ from typing import Any
 
 Entry = dict[str, Any]  # a measurement as Google Benchmark writes it
 
-# How many times faster than the peer simmesh must be. The first entry that is a prefix of the name
+# simmesh must be that many times faster than the peer. The first entry that is a prefix of the name
 # counts. Plain copies, writes and reads are the same work on both sides: they show what the disk
 # did meanwhile.
 ASKED = [
@@ -38,10 +38,10 @@ ASKED = [
     ("checkpoint/", 5),
     ("execution_trace/", 20),
 ]
-# How much simmesh must do in a second on one core: the benchmark, its counters of ours and the
+# simmesh must do that much in a second on one core: the benchmark, its counters of ours and the
 # peer's, and the least.
 ASKED_RATES = [("validate/all", "combinations/s", "peer/s", 50_000)]
-# What can't be left out: a save writes its bytes to disk, and a load reads them.
+# The work that can't be left out: a save writes its bytes to disk, and a load reads them.
 LEAST_WORK = [
     ("checkpoint/save/", "checkpoint/write/"),
     ("checkpoint/load/", "checkpoint/read/"),

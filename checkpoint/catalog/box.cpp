@@ -52,7 +52,7 @@ std::int64_t element_offset(DimSpan index, DimSpan strides) {
 std::vector<Box> contiguous_blocks(const Box& box, std::int64_t elements_max) {
   if (box.is_empty()) return {};
   if (box.sizes.empty()) return {box};
-  // The first dim of which one index, with all dims behind it, isn't too large.
+  // The first dim of which one index, with all later dims, fits into a block.
   std::size_t dim = 0;
   std::int64_t row = box.numel() / box.sizes[0];
   while (row > elements_max) row /= box.sizes[++dim];

@@ -9,8 +9,8 @@ namespace simmesh::checkpoint {
 
 using simmesh::to_string;
 
-// Box is a block of a tensor's indices: sizes[d] of them from offsets[d] on, in each dim d. A
-// tensor without dims has one box, of one element.
+// Box is a block of a tensor's indices: [offsets[d], offsets[d] + sizes[d]) in each dim d. A tensor
+// without dims has one box, of one element.
 struct Box {
   Dims offsets;
   Shape sizes;
@@ -19,35 +19,35 @@ struct Box {
 
   bool is_empty() const;
   std::int64_t numel() const { return simmesh::numel(sizes); }
-  // end returns the first index of a dim behind the box.
+  // end returns the first index of a dim after the box.
   std::int64_t end(std::size_t dim) const { return offsets[dim] + sizes[dim]; }
 };
 
 // whole returns the box of all indices of a tensor.
 Box whole(DimSpan shape);
 
-// is_within says whether a box lies in a tensor of that shape. Sums that overflow don't.
+// is_within is true if a box lies in a tensor of that shape; false if its sums overflow.
 bool is_within(const Box& box, DimSpan shape);
 
-// intersection returns what two boxes of one tensor have in common; nullopt where that is nothing.
+// intersection returns the common box of two boxes of one tensor; nullopt if they share no element.
 std::optional<Box> intersection(const Box& a, const Box& b);
 
-// relative_to returns the box as it lies in another one that holds it.
+// relative_to returns a box with offsets that count from those of another box, which contains it.
 Box relative_to(const Box& box, const Box& outer);
 
 // to_string returns "[2, 0]+[3, 4]": offsets, then sizes.
 std::string to_string(const Box& box);
 
-// element_offset returns how many elements an index lies behind the first one, at the strides, of
-// which there may be more than the index has dims.
+// element_offset returns the place of an index in memory, in elements, at the strides. There may be
+// more strides than the index has dims.
 std::int64_t element_offset(DimSpan index, DimSpan strides);
 
-// contiguous_blocks cuts a box into blocks of at most that many elements, at least one: each is a
-// run of the box's elements in row-major order, and they come one after the other. None for a box
-// without elements.
+// contiguous_blocks cuts a box into blocks of at most elements_max elements, at least one. Each
+// block is a run of the box's elements in row-major order, and the blocks follow each other. A box
+// without elements has no blocks.
 std::vector<Box> contiguous_blocks(const Box& box, std::int64_t elements_max);
 
-// BoxCopy moves the elements of a box from one row-major block of memory to another.
+// BoxCopy describes a copy of the elements of a box from one block of memory to another.
 struct BoxCopy {
   Shape sizes;
   std::size_t element_bytes = 1;
@@ -55,7 +55,7 @@ struct BoxCopy {
   bool past_caches = false;          // see stream_copy
 };
 
-// copy_box copies elements; `from` and `to` point to the first one. Runs that are contiguous on
+// copy_box copies the elements. `from` and `to` point to the first one. Runs that are contiguous on
 // both sides are copied at once.
 void copy_box(const BoxCopy& copy, const std::byte* from, std::byte* to);
 

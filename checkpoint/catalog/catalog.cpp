@@ -16,7 +16,7 @@ template <class... Args>
         simmesh::to_string(tensor.shape), fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Finds two boxes that overlap by a sweep over the dim in which the boxes are cut most.
+// Finds two boxes that overlap, by a sweep over the dim with the most cuts.
 void refuse_overlaps(const StoredTensor& tensor, std::vector<const Box*> boxes) {
   if (tensor.shape.empty()) {
     if (boxes.size() > 1) refuse_chunks(tensor, "{} chunks, expected one", boxes.size());
@@ -75,7 +75,7 @@ void check_chunks(const StoredTensor& tensor) {
   std::vector<const Box*> filled;
   for (const StoredChunk& chunk : tensor.chunks) {
     if (!is_within(chunk.box, tensor.shape))
-      refuse_chunks(tensor, "the chunk {} lies outside", to_string(chunk.box));
+      refuse_chunks(tensor, "the chunk {} is outside", to_string(chunk.box));
     if (chunk.box.is_empty()) continue;
     filled.push_back(&chunk.box);
   }

@@ -13,24 +13,17 @@
 
 namespace simmesh::checkpoint {
 
-// StoredChunk is a box of a tensor and where its bytes lie.
+// StoredChunk is a box of a tensor and where its bytes lie: the row-major elements, or the form of
+// them that the format decodes.
 struct StoredChunk {
-  // How the bytes of a chunk lie in its file.
-  enum class Encoding : std::uint8_t {
-    raw,            // the elements, row-major
-    torch_archive,  // what torch.save writes for one tensor
-  };
-
   Box box;
   std::string file;  // relative to the checkpoint's folder
   std::int64_t begin = 0, bytes = 0;
-  Encoding encoding = Encoding::raw;
-  // bits_hash of the bytes, where the checkpoint has one: what is read is compared with it.
+  // bits_hash of the bytes, if the checkpoint has one. Bytes that are read are compared with it.
   std::optional<std::uint64_t> hash = {};
 };
 
-// StoredTensor is a tensor as a checkpoint holds it: in boxes that don't overlap and leave nothing
-// out.
+// StoredTensor is a tensor of a checkpoint, in chunks whose boxes don't overlap and cover it.
 struct StoredTensor {
   std::string name;
   StoredDType dtype = StoredDType::f32;
@@ -40,23 +33,25 @@ struct StoredTensor {
   std::int64_t bytes() const;
 };
 
-// Catalog is what a checkpoint holds and where, whatever its format. Names are unique.
+// Catalog lists the tensors and other values of a checkpoint of any format, and their places. Names
+// are unique.
 struct Catalog {
-  std::string format;  // "safetensors", "dcp", "simmesh", ...
+  std::string format;  // its name (checkpoint/format/formats.h); empty until `open` knows it
   std::vector<StoredTensor> tensors;
   std::vector<StoredObject> objects;
-  // Where values stood in a nested dict that was flattened, by name; empty where nobody says.
+  // The place of each value in the nested dict that was flattened, by name; empty if the format
+  // has none.
   std::vector<std::pair<std::string, std::vector<JsonValue>>> paths = {};
 
   const StoredTensor* find(std::string_view name) const;
   const StoredObject* find_object(std::string_view name) const;
 };
 
-// check_catalog raises a ValueError that names the tensor where a chunk lies outside of its tensor,
-// where two chunks overlap, or where chunks leave something out; and for a name that comes twice.
+// check_catalog raises a ValueError for a name that comes twice, and for a tensor whose chunks lie
+// outside of it, overlap, or don't cover it. The text names the tensor.
 void check_catalog(const Catalog& catalog);
 
-// check_chunks does so for one tensor. Its time grows with n log n of the chunks where they form a
+// check_chunks checks the chunks of one tensor. It takes n log n time for n chunks that form a
 // grid.
 void check_chunks(const StoredTensor& tensor);
 

@@ -6,8 +6,8 @@
 
 namespace simmesh::checkpoint {
 
-// FlatRange is [begin, end) of a tensor's elements in row-major order: what a rank holds of one
-// whose ranks share it without looking at its dims.
+// FlatRange is the range [begin, end) of a tensor's elements in row-major order. ZeRO gives each
+// rank such a range, whatever the dims.
 struct FlatRange {
   std::int64_t begin = 0, end = 0;
 
@@ -15,8 +15,8 @@ struct FlatRange {
   std::int64_t numel() const { return end - begin; }
 };
 
-// boxes_of_range cuts a range of a tensor into boxes, in row-major order: the elements of each lie
-// together in the range, and there are at most two for each dim. None for an empty range.
+// boxes_of_range cuts a range of a tensor into boxes, in row-major order. The elements of a box lie
+// together in the range, and there are at most two boxes for each dim. An empty range has no boxes.
 std::vector<Box> boxes_of_range(DimSpan shape, const FlatRange& range);
 
 }  // namespace simmesh::checkpoint

@@ -11,7 +11,7 @@ Location Directory(const std::string& path) {
   std::filesystem::path whole = std::filesystem::path(path).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();
   if (whole.filename() == "." || whole.filename() == "..") {
-    // The names of what these stand for are known to the file system alone.
+    // Only the file system knows the name that "." or ".." stands for.
     std::error_code error;
     whole = std::filesystem::weakly_canonical(whole, error);
   }

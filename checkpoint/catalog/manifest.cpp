@@ -19,11 +19,10 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view manifest_format = "simmesh checkpoint 1";
 constexpr std::int64_t manifest_bytes_max = std::int64_t{4} << 30;
 constexpr std::int64_t commit_bytes_max = 4096;
-// What walks over a value goes as deep as the value, so its depth is bounded before it is made.
+// Functions recurse as deep as a value is nested, so the depth is bounded before a value is made.
 constexpr int manifest_nesting_max = 128;
-// Numbers that JSON doesn't have are an object with this key alone.
+// A number that JSON doesn't have is an object with this key alone.
 constexpr const char* number_key = "$number";
-constexpr std::string_view archive_encoding = "torch_archive";
 
 [[noreturn]] void refuse_manifest(const std::string& why) {
   raise(ErrorKind::value_error, "checkpoint/manifest", "{}", why);
@@ -88,7 +87,7 @@ Json json_of_value(const JsonValue& value) {
   return nullptr;
 }
 
-// The library would round a number with a point, and wrap one of 64 bits.
+// Refuses numbers that the library would round or wrap: those with a point or with 64 bits.
 std::int64_t integer_of(const Json& json) {
   constexpr auto max = std::uint64_t(std::numeric_limits<std::int64_t>::max());
   if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<std::uint64_t>() > max))
@@ -152,17 +151,12 @@ StoredTensor tensor_of_json(const Json& json) {
                          .begin = integer_of(entry.at("begin")),
                          .bytes = integer_of(entry.at("bytes"))};
     if (entry.contains("hash")) chunk.hash = parse_hash(entry.at("hash").get<std::string>());
-    if (entry.contains("encoding")) {
-      if (entry.at("encoding") != archive_encoding)
-        refuse_manifest("unknown encoding " + entry.at("encoding").dump());
-      chunk.encoding = StoredChunk::Encoding::torch_archive;
-    }
     tensor.chunks.push_back(std::move(chunk));
   }
   return tensor;
 }
 
-// Each chunk is within its file, and has the bytes of its box.
+// Checks that each chunk is within its file, and has the bytes of its box.
 void check_places(const Manifest& manifest) {
   std::map<std::string, const ManifestFile*> files;
   for (const ManifestFile& file : manifest.files) files[file.name] = &file;
@@ -172,7 +166,7 @@ void check_places(const Manifest& manifest) {
       std::int64_t bits = chunk.box.numel() * bits_per_element(tensor.dtype);
       if (found == files.end() || chunk.begin < 0 || chunk.bytes != bits / 8 ||
           chunk.begin > found->second->bytes || chunk.bytes > found->second->bytes - chunk.begin)
-        refuse_manifest(fmt::format("the chunk {} of '{}' doesn't lie within its file",
+        refuse_manifest(fmt::format("the chunk {} of '{}' isn't within its file",
                                     to_string(chunk.box), tensor.name));
     }
 }
@@ -201,7 +195,7 @@ Manifest manifest_of_json(const Json& json) {
                                   file.bytes, file.header_bytes));
     manifest.files.push_back(std::move(file));
   }
-  manifest.catalog = catalog_of_json(json, "simmesh");
+  manifest.catalog = catalog_of_json(json, "");
   check_catalog(manifest.catalog);
   check_places(manifest);
   return manifest;
@@ -213,11 +207,11 @@ std::string dumped(const Json& json) {
     check_nesting(text);
     return text;
   } catch (const Json::type_error&) {
-    refuse_manifest("a name or text that is to be saved isn't UTF-8");
+    refuse_manifest("a name or text to save isn't UTF-8");
   }
 }
 
-// There may be many tensors, so their text is written without a tree of values.
+// Writes a list without a tree of JSON values, since there may be many tensors.
 void add_dims(std::string& text, DimSpan dims) {
   check_dim_count(dims.size());
   fmt::format_to(std::back_inserter(text), "[{}]", fmt::join(dims, ","));
@@ -231,8 +225,6 @@ void add_chunk(std::string& text, const StoredChunk& chunk) {
   fmt::format_to(std::back_inserter(text), ",\"file\":{},\"begin\":{},\"bytes\":{}",
                  dumped(chunk.file), chunk.begin, chunk.bytes);
   if (chunk.hash) text += ",\"hash\":\"" + hash_text(*chunk.hash) + "\"";
-  if (chunk.encoding == StoredChunk::Encoding::torch_archive)
-    fmt::format_to(std::back_inserter(text), ",\"encoding\":\"{}\"", archive_encoding);
   text += "}";
 }
 
@@ -249,7 +241,7 @@ void add_tensor(std::string& text, const StoredTensor& tensor) {
   text += "]}";
 }
 
-// What a catalog and a manifest have in common, without the braces.
+// Returns the keys that a catalog and a manifest share, without the braces.
 std::string contents_text(const Catalog& catalog) {
   std::string text = "\"tensors\":[";
   for (std::size_t i = 0; i < catalog.tensors.size(); ++i) {
@@ -326,7 +318,7 @@ CommitRecord parse_commit(std::string_view text) {
   } catch (const Json::exception&) {
     refuse_manifest("the commit record is not what was written");
   }
-  // Whatever was changed, the text that these values have is another one.
+  // A change anywhere in the text makes it differ from the one that these values have.
   if (commit_text(record) != text) refuse_manifest("the commit record is not what was written");
   return record;
 }

@@ -12,14 +12,13 @@ namespace simmesh::checkpoint {
 // part_of returns a view of a box of a tensor's elements.
 Tensor part_of(const Tensor& tensor, const Box& box);
 
-// Piece is a box of a tensor that lies in a rank's memory: `part` views its elements.
+// Piece is a box of a tensor in a rank's memory. `part` is a view of its elements.
 struct Piece {
   Box box;
   Tensor part;
 };
 
-// LocalTensor is what a rank has of one tensor of a state dict. Pieces without elements are left
-// out.
+// LocalTensor is a rank's share of one tensor of a state dict. It has no pieces without elements.
 struct LocalTensor {
   std::string name;
   Shape shape;  // of the whole tensor
@@ -27,15 +26,15 @@ struct LocalTensor {
   std::vector<Piece> pieces;
 };
 
-// local_tensor returns a rank's pieces of a value; views of it, so that what is written into a part
-// is the value's. Raises a ValueError that names the tensor for partial placements.
+// local_tensor returns a rank's pieces of a value. They are views: a write into a part changes the
+// value. Raises a ValueError that names the tensor for partial placements.
 LocalTensor local_tensor(const std::string& name, const Tensor& tensor);
 LocalTensor local_tensor(const std::string& name, const FlatShard& shard);
 
-// local_tensors returns those of a state dict, in order.
+// local_tensors returns a rank's share of each tensor of a state dict, in order.
 std::vector<LocalTensor> local_tensors(const StateDict& state);
 
-// packed returns the elements of a piece, row-major.
+// packed returns the elements of a part, row-major.
 std::vector<std::byte> packed(const Tensor& part);
 
 // unpack writes row-major elements into a part, through its strides.

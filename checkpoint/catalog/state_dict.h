@@ -13,18 +13,18 @@
 
 namespace simmesh::checkpoint {
 
-// FlatShard is a range of a tensor's elements, as ZeRO's ranks hold them: as many values, and the
-// shape of the tensor.
+// FlatShard is a range of a tensor's elements, as ZeRO's ranks hold them. `values` has the elements
+// of the range, and `shape` is that of the tensor.
 struct FlatShard {
   Tensor values;
   Shape shape;
   FlatRange range;
 };
 
-// StateDict is what is saved and loaded: values by name, in order. A tensor may be plain, and then
-// every rank has all of it; or distributed, with any placement but a partial one; or flat shards. A
-// value that is no tensor is one of JSON. Every rank lists the same names, or only those of which
-// it has a part. Tensors alias those of a model: what is loaded arrives there.
+// StateDict holds the values that are saved and loaded, by name, in order. A tensor may be plain:
+// then every rank has all of it. It may be a DTensor with any placements but partial ones, or a
+// FlatShard. All other values are JSON. Every rank lists the same names, or only those of which it
+// has a part. Tensors alias those of a model, so a load fills the model.
 //
 //   checkpoint::StateDict state;
 //   state.add("model.weight", zeros({4, 4}, DType::float32));
@@ -33,7 +33,7 @@ struct FlatShard {
 class StateDict {
  public:
   using Value = std::variant<Tensor, FlatShard, JsonValue>;
-  // What is done with a value that is no tensor, once it is loaded.
+  // Takes a value that is no tensor, once it is loaded.
   using OnLoad = std::function<void(const JsonValue& value)>;
 
   // Entry is a value under its name.
@@ -44,10 +44,10 @@ class StateDict {
   };
 
   StateDict() = default;
-  // Every entry of a module's state dict, under the prefix.
+  // Adds every entry of a module's state dict, under the prefix.
   explicit StateDict(const nn::StateDict& tensors, const std::string& prefix = "");
 
-  // add appends a value. Raises a ValueError for a name that is there.
+  // add appends a value. Raises a ValueError if the name exists.
   void add(const std::string& name, Tensor tensor);
   void add(const std::string& name, FlatShard shard);
   void add(const std::string& name, JsonValue value, OnLoad on_load = {});
@@ -57,10 +57,10 @@ class StateDict {
   void add(const std::string& name, const char* value) { add(name, JsonValue::of(value)); }
 
   const std::vector<Entry>& entries() const { return entries_; }
-  // set_loaded gives a value that is no tensor, and is there, what was loaded for it.
+  // set_loaded sets a value that is no tensor to the loaded one. The name must exist.
   void set_loaded(const std::string& name, const JsonValue& value);
-  // find returns the value of a name, null where there is none; number what was added as an
-  // integer, and raises a KeyError where that isn't there.
+  // find returns the value of a name, null if there is none. number returns a value that was added
+  // as an integer, and raises a KeyError if there is none.
   const Value* find(const std::string& name) const;
   std::int64_t number(const std::string& name) const;
 

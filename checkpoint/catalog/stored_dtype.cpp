@@ -13,7 +13,7 @@ struct Row {
   std::optional<DType> dtype = {};
 };
 
-// In the order of StoredDType.
+// The types in the order of StoredDType.
 constexpr Row rows[] = {
     {"BOOL", 8, DType::boolean},
     {"F4", 4},

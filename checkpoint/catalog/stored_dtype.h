@@ -11,8 +11,8 @@ namespace simmesh::checkpoint {
 
 using simmesh::to_string;
 
-// StoredDType is the type of elements in a file. safetensors knows them all; a Tensor holds those
-// that have a DType. The order is that of the safetensors package, which sorts tensors by it.
+// StoredDType is the dtype of elements in a file. safetensors has them all; a Tensor has those with
+// a DType. The order is that of the safetensors package, which sorts tensors by it.
 enum class StoredDType : std::uint8_t {
   boolean,
   f4,
@@ -38,23 +38,23 @@ enum class StoredDType : std::uint8_t {
   u64,
 };
 
-// to_string returns the name that safetensors has for a type: "BF16", and "BOOL" for boolean.
+// to_string returns the name in safetensors: "BF16", and "BOOL" for boolean.
 std::string_view to_string(StoredDType dtype);
 
-// find_stored_dtype is the inverse of to_string; nullopt for a name that isn't known.
+// find_stored_dtype is the inverse of to_string. It returns nullopt for an unknown name.
 std::optional<StoredDType> find_stored_dtype(std::string_view name);
 
 // bits_per_element returns 4, 6 or a multiple of 8.
 std::int64_t bits_per_element(StoredDType dtype);
 
-// stored_dtype returns the type in which elements of a DType are stored.
+// stored_dtype returns the dtype in which elements of a DType are stored.
 StoredDType stored_dtype(DType dtype);
 
-// tensor_dtype returns the DType of such elements; nullopt where no Tensor holds them.
+// tensor_dtype returns the DType of stored elements, nullopt if no Tensor can hold them.
 std::optional<DType> tensor_dtype(StoredDType dtype);
 
-// dtype_name returns PyTorch's name where a Tensor holds such elements ("bfloat16"), else the
-// safetensors name.
+// dtype_name returns PyTorch's name, "bfloat16", if a Tensor can hold the elements, else the name
+// in safetensors.
 std::string_view dtype_name(StoredDType dtype);
 
 }  // namespace simmesh::checkpoint

@@ -8,11 +8,11 @@
 
 namespace simmesh::checkpoint {
 
-// StoredObject is a value of a checkpoint that is no tensor: a step, a name, a learning rate.
+// StoredObject is a value of a checkpoint that is no tensor, such as a step or a learning rate.
 struct StoredObject {
   std::string name;
   JsonValue value;
-  // Where it stands in the nested dict that was flattened; a list's positions are integers.
+  // Its place in the nested dict that was flattened. Positions in lists are integers.
   std::vector<JsonValue> path;
 };
 

@@ -18,7 +18,7 @@ std::string state_name(const std::string& parameter, const std::string& key) {
   return "optim." + parameter + "." + key;
 }
 
-// Which of an optimiser's parameters a tensor is.
+// Returns the index of a tensor among an optimiser's parameters.
 std::optional<std::size_t> index_among(const std::vector<Tensor>& tensors, const Tensor& tensor) {
   auto found = std::find_if(tensors.begin(), tensors.end(),
                             [&](const Tensor& other) { return nn::is_same_tensor(other, tensor); });
@@ -54,7 +54,8 @@ std::vector<double> numbers_of(const std::string& name, const JsonValue& value) 
   return numbers;
 }
 
-// The tensors that an optimiser keeps for a parameter, of zeros where it has made none.
+// Returns the tensors that an optimiser keeps for a parameter. Makes them, of zeros, if there are
+// none.
 std::map<std::string, Tensor> kept_tensors(optim::Optimizer& optimizer, std::size_t index) {
   std::map<std::string, Tensor> kept = optimizer.state(index);
   Tensor part = optimizer.parameters()[index].local_part();
@@ -63,14 +64,14 @@ std::map<std::string, Tensor> kept_tensors(optim::Optimizer& optimizer, std::siz
   return kept;
 }
 
-// Adds what an optimiser keeps for a parameter; `as_value` says how a tensor lies in the whole.
+// Adds the state that an optimiser keeps for a parameter. `as_value` wraps a tensor as a value.
 template <class AsValue>
 void add_kept(StateDict& state, optim::Optimizer& optimizer, std::size_t index,
               const std::string& parameter, const AsValue& as_value) {
   std::map<std::string, Tensor> kept = kept_tensors(optimizer, index);
   for (const auto& [key, tensor] : kept) state.add(state_name(parameter, key), as_value(tensor));
   std::string steps = state_name(parameter, "step");
-  // Before its first step a parameter has no state.
+  // A parameter has no state before its first step.
   state.add(steps, JsonValue::of(optimizer.steps(index)),
             [&optimizer, index, steps, kept](const JsonValue& value) {
               std::int64_t count = integer_of(steps, value);
@@ -98,7 +99,7 @@ std::vector<nn::NamedTensor> named_buffers(nn::Module& model) {
 
 StateDict state_dict(nn::Module& model, optim::Optimizer& optimizer) {
   StateDict state;
-  // Lets groups give up what they gathered.
+  // Reshards all groups.
   fsdp::state_dict(model);
   std::vector<nn::NamedTensor> parameters = model.named_parameters();
   for (const auto& [name, parameter] : parameters) state.add("model." + name, parameter);
@@ -175,7 +176,7 @@ StateDict state_dict(zero::Engine& engine) {
     add_kept(state, engine.optimizer(), *index, name,
              [&](const Tensor& tensor) { return as_shard(shards[i], tensor); });
   }
-  // What no master stands for is whole on every rank.
+  // Tensors without a master are whole on every rank.
   for (const auto& [name, parameter] : parameters)
     if (!parameter.requires_grad() && state.find("model." + name) == nullptr)
       state.add("model." + name, parameter);

@@ -8,10 +8,10 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// Metadata of larger checkpoints have hundreds of MiB.
+// The metadata of large checkpoints have hundreds of MiB.
 constexpr std::int64_t metadata_bytes_max = std::int64_t{4} << 30;
 
-// Raises what `read` raises with the place in front.
+// Calls `read`, and raises its errors with the place in front.
 template <class Read>
 auto at_place(const std::string& place, const Read& read) {
   try {
@@ -39,7 +39,7 @@ Catalog read_dcp(const Store& store, const std::string& folder) {
   DcpMetadata metadata = at_place(joined(store.name(), path), [&] {
     return read_dcp_metadata(read_file(store, path, metadata_bytes_max));
   });
-  Catalog catalog = {"dcp", std::move(metadata.tensors), {}, std::move(metadata.paths)};
+  Catalog catalog = {"", std::move(metadata.tensors), {}, std::move(metadata.paths)};
   for (DcpMetadata::Object& object : metadata.objects) {
     std::string file = joined(folder, object.file);
     JsonValue value = at_place(

@@ -8,13 +8,13 @@
 
 namespace simmesh::checkpoint {
 
-// read_dcp returns what a checkpoint of torch.distributed.checkpoint holds, in its native form: a
-// folder with .metadata and *.distcp files. Values that are no tensors are read, tensors are not.
-// Raises a ValueError that names the file for one that is broken.
+// read_dcp returns the catalog of a checkpoint of torch.distributed.checkpoint in its native form:
+// a folder with .metadata and *.distcp files. It reads the values that are no tensors, and no
+// tensors. Raises a ValueError that names the file if it is broken.
 Catalog read_dcp(const Store& store, const std::string& folder);
 
-// read_dcp_chunk reads the row-major bytes of one chunk, and checks that dtype and shape are those
-// of the metadata.
+// read_dcp_chunk returns the row-major bytes of one chunk. Raises a ValueError if dtype or shape
+// aren't those of the metadata.
 std::vector<std::byte> read_dcp_chunk(const Store& store, const std::string& folder,
                                       const StoredTensor& tensor, const StoredChunk& chunk);
 

@@ -44,14 +44,15 @@ const PickleDialect& metadata_dialect() {
   return dialect;
 }
 
-// The state of an object of one of the metadata's classes.
+// Returns the state of an object of one of the metadata's classes.
 PickleValue state_of(PickleValue value, std::string_view name) {
   const auto& items = as_object(value, fmt::format("torch.distributed.checkpoint.{}", name));
   if (items.size() < 3) refuse_metadata("{} without its fields", name);
   return items[2];
 }
 
-// A chunk's place is found by the tensor's name and the chunk's offsets; the index is a hint.
+// PlaceKey finds the place of a chunk, by the tensor's name and the chunk's offsets. DCP's index of
+// a chunk is only a hint.
 using PlaceKey = std::pair<std::string, std::vector<std::int64_t>>;
 
 struct Place {
@@ -108,7 +109,7 @@ void MetadataReader::read_places() {
     Place place = {as_text(field(info, "relative_path"), "relative_path"),
                    as_integer(field(info, "offset"), "offset"),
                    as_integer(field(info, "length"), "length")};
-    if (place.begin < 0 || place.bytes < 0) refuse_metadata("'{}' lies at a negative place", name);
+    if (place.begin < 0 || place.bytes < 0) refuse_metadata("'{}' is at a negative place", name);
     if (!places_.emplace(PlaceKey{name, {offsets.begin(), offsets.end()}}, place).second)
       refuse_metadata("'{}' is stored twice at the offset {}", name, to_string(offsets));
   }
@@ -138,12 +139,12 @@ StoredTensor MetadataReader::read_tensor(const std::string& name, PickleValue st
   StoredTensor tensor;
   tensor.name = name;
   tensor.shape = torch_size(field(state, "size"), "a size");
-  // 2.13 writes five properties, 2.15 a sixth: the strides of a local piece.
+  // PyTorch 2.13 writes five properties; 2.15 writes a sixth, the strides of a local piece.
   const auto& properties =
       as_items(state_of(field(state, "properties"), "metadata.TensorProperties"), "properties");
   if (properties.size() != 5 && properties.size() != 6)
     refuse_metadata("'{}': {} properties, expected 5 or 6", name, properties.size());
-  if (properties[0]->kind != Kind::global) refuse_metadata("'{}': the dtype is none", name);
+  if (properties[0]->kind != Kind::global) refuse_metadata("'{}': expected a dtype", name);
   auto dtype = find_torch_dtype(properties[0]->text.substr(properties[0]->text.find('.') + 1));
   if (!dtype) refuse_metadata("'{}': the dtype is {}", name, properties[0]->text);
   tensor.dtype = *dtype;
@@ -152,11 +153,8 @@ StoredTensor MetadataReader::read_tensor(const std::string& name, PickleValue st
     Box box = {torch_size(field(chunk, "offsets"), "offsets"),
                torch_size(field(chunk, "sizes"), "sizes")};
     const Place& place = place_of(name, box.offsets);
-    tensor.chunks.push_back({.box = std::move(box),
-                             .file = place.file,
-                             .begin = place.begin,
-                             .bytes = place.bytes,
-                             .encoding = StoredChunk::Encoding::torch_archive});
+    tensor.chunks.push_back(
+        {.box = std::move(box), .file = place.file, .begin = place.begin, .bytes = place.bytes});
   }
   check_chunks(tensor);
   return tensor;

@@ -8,10 +8,10 @@
 
 namespace simmesh::checkpoint {
 
-// The file of a checkpoint of torch.distributed.checkpoint that says what it holds.
+// The metadata file of a checkpoint of torch.distributed.checkpoint.
 inline constexpr const char* dcp_metadata_file = ".metadata";
 
-// DcpMetadata is what that file says. Objects have their place, and no value yet.
+// DcpMetadata is the content of that file. Objects have a place, and no value yet.
 struct DcpMetadata {
   struct Object {
     std::string name;
@@ -22,18 +22,18 @@ struct DcpMetadata {
 
   std::vector<StoredTensor> tensors;  // in the order of the file
   std::vector<Object> objects;
-  // Where each value stands in the nested dict that was flattened, by name.
+  // The place of each value in the nested dict that was flattened, by name.
   std::vector<std::pair<std::string, std::vector<JsonValue>>> paths;
   std::string version;  // "1.0.0"
 };
 
-// read_dcp_metadata reads the pickle that PyTorch 2.13 and 2.15 write. It takes just the classes
-// that occur in one, runs nothing, and raises a ValueError for all else: also for a tensor whose
-// chunks overlap, leave something out, or lie nowhere.
+// read_dcp_metadata reads the pickle that PyTorch 2.13 and 2.15 write. It takes only the classes
+// that occur there, and runs nothing. Raises a ValueError for anything else, and for a tensor whose
+// chunks overlap, don't cover it, or have no place.
 DcpMetadata read_dcp_metadata(Bytes bytes);
 
 // dcp_metadata_pickle returns a pickle that PyTorch 2.13 and 2.15 read. Raises a ValueError for a
-// dtype that PyTorch has no class for.
+// dtype that PyTorch doesn't have.
 std::vector<std::byte> dcp_metadata_pickle(const DcpMetadata& metadata);
 
 }  // namespace simmesh::checkpoint

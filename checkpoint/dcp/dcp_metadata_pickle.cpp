@@ -24,7 +24,7 @@ void put_size(PickleWriter& out, DimSpan sizes) {
   out.reduce();
 }
 
-// A function or class that is called with one argument.
+// Writes a call of a function or class with one argument.
 template <class PutArgument>
 void put_call(PickleWriter& out, std::string_view module, std::string_view name,
               const PutArgument& put_argument) {
@@ -35,7 +35,7 @@ void put_call(PickleWriter& out, std::string_view module, std::string_view name,
   out.reduce();
 }
 
-// Five properties, which both releases read.
+// Writes five properties, which both releases read.
 void put_properties(PickleWriter& out, const StoredTensor& tensor) {
   std::string_view dtype = torch_dtype_name(tensor.dtype);
   if (dtype.empty())

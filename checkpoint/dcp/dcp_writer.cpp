@@ -35,11 +35,8 @@ void DcpWriter::add(const StoredTensor& tensor, const std::vector<Box>& boxes,
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     std::int64_t begin = at_;
     append(torch_tensor_archive(tensor.dtype, boxes[i].sizes, bytes_of(i)));
-    stored.chunks.push_back({.box = boxes[i],
-                             .file = data_file,
-                             .begin = begin,
-                             .bytes = at_ - begin,
-                             .encoding = StoredChunk::Encoding::torch_archive});
+    stored.chunks.push_back(
+        {.box = boxes[i], .file = data_file, .begin = begin, .bytes = at_ - begin});
   }
   metadata_.paths.emplace_back(tensor.name, std::vector<JsonValue>{JsonValue::of(tensor.name)});
   metadata_.tensors.push_back(std::move(stored));

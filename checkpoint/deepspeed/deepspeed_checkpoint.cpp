@@ -41,7 +41,7 @@ const PickleDialect& deepspeed_dialect() {
   return dialect;
 }
 
-// Entries of a dict with text keys, in order; none for None.
+// Returns the entries of a dict with text keys, in order. None has no entries.
 std::vector<std::pair<std::string, PickleValue>> entries_of(PickleValue dict,
                                                             std::string_view what) {
   std::vector<std::pair<std::string, PickleValue>> entries;
@@ -54,7 +54,7 @@ std::vector<std::pair<std::string, PickleValue>> entries_of(PickleValue dict,
 
 bool is_given(PickleValue value) { return value != nullptr && value->kind != Kind::none; }
 
-// What torch.optim keeps is under the place of a parameter in the groups.
+// Returns the state of a parameter, which torch.optim keeps under its index in the groups.
 PickleValue at_index(PickleValue dict, std::int64_t index) {
   for (std::size_t i = 0; i + 1 < dict->items.size(); i += 2)
     if (dict->items[i]->kind == Kind::integer && dict->items[i]->integer == index)
@@ -62,7 +62,7 @@ PickleValue at_index(PickleValue dict, std::int64_t index) {
   return nullptr;
 }
 
-// The values of DynamicLossScaler in the order of optim::LossScaler's.
+// Returns the values of DynamicLossScaler in the order of optim::LossScaler.
 std::optional<JsonValue> loss_scaler_value(PickleValue scaler, std::int64_t skipped) {
   if (scaler == nullptr || scaler->kind != Kind::object || scaler->items.size() < 3)
     return std::nullopt;
@@ -76,10 +76,10 @@ std::optional<JsonValue> loss_scaler_value(PickleValue scaler, std::int64_t skip
   return JsonValue{std::move(numbers)};
 }
 
-// A flat group of parameters, and how they stand in it.
+// Group is a flat group of parameters, and their layout.
 struct Group {
   std::vector<std::pair<std::string, Shape>> parameters;
-  std::vector<std::int64_t> paddings;  // elements behind each parameter; empty for none
+  std::vector<std::int64_t> paddings;  // elements after each parameter; empty for none
 };
 
 class DeepSpeedReader {
@@ -155,7 +155,7 @@ class DeepSpeedReader {
   std::int64_t stage_ = 0;
   std::vector<Group> groups_;
   std::set<std::string> trained_;
-  Catalog catalog_{"deepspeed", {}, {}, {}};
+  Catalog catalog_;
 };
 
 void DeepSpeedReader::add_whole(const TorchFile& file, const std::string& file_name,
@@ -179,7 +179,8 @@ void DeepSpeedReader::read_groups() {
   }
 }
 
-// ZeroStageEnum is called with its number; BF16_Optimizer writes none, in the form of stage 1.
+// Reads the stage, an object of ZeroStageEnum or a number. BF16_Optimizer writes none, and has the
+// form of stage 1.
 void DeepSpeedReader::check_partitions() {
   PickleValue stage = find_field(state_of(0), "zero_stage");
   stage_ = 1;
@@ -203,7 +204,7 @@ void DeepSpeedReader::check_partitions() {
     refuse_deepspeed("{}: partitions over groups of experts aren't read", names_.folder);
 }
 
-// A trained parameter that the model has in 16 bits is there as its master.
+// Returns the name of a trained parameter: that of its master if the model has it in 16 bits.
 std::string DeepSpeedReader::weight_name(const std::string& parameter) const {
   PickleValue tensor = find_field(module_, parameter);
   bool is_master = tensor != nullptr && is_torch_view(tensor) &&
@@ -211,8 +212,8 @@ std::string DeepSpeedReader::weight_name(const std::string& parameter) const {
   return (is_master ? "master." : "model.") + parameter;
 }
 
-// What the optimiser keeps for a flat group: by its place, or, saved with elastic_checkpoint, in a
-// list.
+// Returns the optimiser's state of a flat group. It is in a dict, or in a list with
+// elastic_checkpoint.
 PickleValue DeepSpeedReader::group_state(std::size_t rank, std::size_t group) const {
   PickleValue base = base_state_of(rank);
   if (base->kind == Kind::list) {
@@ -224,7 +225,7 @@ PickleValue DeepSpeedReader::group_state(std::size_t rank, std::size_t group) co
   return at_index(states, std::int64_t(group));
 }
 
-// A stage 3 that was made universal keeps the ranks' files of the model.
+// Reads a universal checkpoint. One that was made of stage 3 keeps the model files of all ranks.
 void DeepSpeedReader::read_universal() {
   universal_.emplace(store_, names_, deepspeed_dialect());
   stage_ = names_.model[0].starts_with("zero_pp_rank_") ? 3 : 1;
@@ -241,7 +242,7 @@ void DeepSpeedReader::read_universal() {
     }
 }
 
-// Names of the tensors that the optimiser keeps with a value for each element.
+// Returns the names of the optimiser's tensors that have a value for each element.
 std::vector<std::string> DeepSpeedReader::element_keys(std::size_t group) const {
   std::vector<std::string> keys;
   for (const auto& [key, value] : entries_of(group_state(0, group), "an optimiser's state"))
@@ -266,14 +267,14 @@ void DeepSpeedReader::add_group(const Group& group, const FlatLine& line, const 
     line.add_chunks(add_tensor(stored, line.dtype(), shape), {0, count}, at);
     at += count + (group.paddings.empty() ? 0 : group.paddings[i]);
   }
-  // What is behind the last parameter fills up a multiple of twice the ranks, as in zero_to_fp32.
+  // As in zero_to_fp32, the group is padded to a multiple of twice the ranks.
   std::int64_t multiple = 2 * std::int64_t(optimizer_.size());
   if (key.empty() && (at + multiple - 1) / multiple != (line.count() + multiple - 1) / multiple)
     refuse_deepspeed("{}: parameters of {} elements in a flat group of {}", names_.folder, at,
                      line.count());
 }
 
-// Stages 1 and 2: rank after rank has a part of each flat group.
+// Reads stages 1 and 2: each rank in turn has a part of each flat group.
 void DeepSpeedReader::read_flat_groups() {
   auto parts_of = [&](std::size_t rank) -> const std::vector<PickleValue>& {
     const auto& parts =
@@ -311,8 +312,8 @@ void DeepSpeedReader::read_flat_groups() {
   }
 }
 
-// Stage 3: each rank has an equal piece of each parameter, all pieces one behind the other, cut
-// into groups anywhere.
+// Adds the tensors of stage 3: each rank has an equal piece of each parameter, one after the other,
+// and groups are cut anywhere.
 void DeepSpeedReader::add_partitioned(const std::vector<FlatLine>& lines, const std::string& key) {
   auto ranks = std::int64_t(lines.size());
   std::int64_t at = 0;
@@ -374,7 +375,7 @@ void DeepSpeedReader::add_steps(std::size_t index, const Group& group) {
     catalog_.objects.push_back({"optim." + name + ".step", JsonValue::of(steps), {}});
 }
 
-// Buffers, and, where parameters are not partitioned, those that aren't trained.
+// Adds buffers and, unless parameters are partitioned, those that aren't trained.
 void DeepSpeedReader::add_module() {
   std::set<std::string> buffers;
   for (PickleValue name : as_items(field(model_[0].root(), "buffer_names"), "buffer_names"))
@@ -431,7 +432,7 @@ void DeepSpeedReader::add_values() {
   add_client_values();
 }
 
-// What the optimiser and its wrapper have beside tensors.
+// Adds the values of the optimiser and its wrapper that are no tensors.
 void DeepSpeedReader::add_optimizer_values(PickleValue base, PickleValue wrapper) {
   JsonValue::List rates;
   if (base->kind == Kind::dict)
@@ -442,8 +443,8 @@ void DeepSpeedReader::add_optimizer_values(PickleValue base, PickleValue wrapper
     catalog_.objects.push_back({"loss_scaler", std::move(*scaler), {}});
 }
 
-// What the engine and the caller of save_checkpoint put beside the tensors. The caller's values may
-// be of any kind: those that are no JSON are left out.
+// Adds the values of the engine and of the caller of save_checkpoint. The caller's values may be of
+// any type; those that JSON can't express are left out.
 void DeepSpeedReader::add_client_values() {
   static const std::set<std::string> known = {"module",
                                               "buffer_names",

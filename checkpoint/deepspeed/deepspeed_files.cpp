@@ -36,8 +36,9 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
   return number;
 }
 
-// What a file's name says: [bf16_]zero_pp_rank_R_mp_rank_MM_{model,optim}_states.pt, or without the
-// data-parallel rank mp_rank_MM_model_states.pt.
+// StatesName has the parts of a file's name:
+// [bf16_]zero_pp_rank_R_mp_rank_MM_{model,optim}_states.pt, or mp_rank_MM_model_states.pt without a
+// data-parallel rank.
 struct StatesName {
   std::int64_t rank = 0, model_parallel_rank = 0;
   bool is_optimizer = false;
@@ -80,8 +81,7 @@ std::optional<DeepSpeedFiles> files_in(const Store& store, const std::string& fo
     if (file.starts_with("zero/") && file.ends_with(".pt")) universal.push_back(file);
     if (file.find('/') != file.npos || !file.ends_with(states_ending)) continue;
     auto name = parse_states_name(file);
-    if (!name)
-      refuse_files(place, "{} is of an expert or a pipeline stage, which isn't read", file);
+    if (!name) refuse_files(place, "expected no files of experts or pipeline stages, got {}", file);
     if (name->model_parallel_rank != 0)
       refuse_files(place, "{} is of model-parallel rank {}: expected one model-parallel rank", file,
                    name->model_parallel_rank);

@@ -8,18 +8,18 @@
 
 namespace simmesh::checkpoint {
 
-// DeepSpeedFiles are the files of one checkpoint of DeepSpeed: a folder such as global_step10.
+// DeepSpeedFiles are the files of one checkpoint of DeepSpeed, in a folder such as global_step10.
 struct DeepSpeedFiles {
   std::string folder;
   std::vector<std::string> model;      // by rank; one file unless parameters are partitioned
   std::vector<std::string> optimizer;  // by rank; none without ZeRO, or in a universal checkpoint
-  std::vector<std::string> universal;  // of a universal checkpoint: zero/*/*.pt, ascending
+  std::vector<std::string> universal;  // zero/*/*.pt of a universal checkpoint, ascending
 };
 
-// find_deepspeed_files looks into a folder that engine.save_checkpoint wrote, or into one of its
-// checkpoints: of the former, what the file `latest`, or else `latest_universal`, names counts.
-// Returns nullopt where neither has DeepSpeed's files. Raises a ValueError for files of several
-// model-parallel ranks, of pipeline stages or of experts, and where those of a rank are missing.
+// find_deepspeed_files returns the files of a checkpoint, or of the checkpoint that a run's folder
+// names in its file `latest`, or else `latest_universal`. Returns nullopt if there are no files of
+// DeepSpeed. Raises a ValueError for files of several model-parallel ranks, of pipeline stages or
+// of experts, and if the files of a rank are missing.
 std::optional<DeepSpeedFiles> find_deepspeed_files(const Store& store, const std::string& folder);
 
 }  // namespace simmesh::checkpoint

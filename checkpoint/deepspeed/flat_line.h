@@ -9,8 +9,8 @@
 
 namespace simmesh::checkpoint {
 
-// FlatLine is elements that stand one behind the other, in runs of several files: a flat group of
-// ZeRO, of which each rank has written a part.
+// FlatLine is a line of elements in runs of several files: a flat group of ZeRO, of which each rank
+// has written a part.
 //
 //   checkpoint::FlatLine line(checkpoint::StoredDType::f32);
 //   line.add("rank_0.pt", 704, 6);
@@ -24,18 +24,18 @@ class FlatLine {
   StoredDType dtype() const { return dtype_; }
   std::int64_t count() const { return count_; }
 
-  // add appends a run: so many elements, which begin at a byte of a file.
+  // add appends a run of `count` elements, which begin at byte `begin` of a file.
   void add(const std::string& file, std::int64_t begin, std::int64_t count);
 
-  // add_chunks gives a tensor the chunks of a range of its elements, which stand in the line from
-  // element `at` on. Raises a ValueError where the line ends before the range does.
+  // add_chunks adds the chunks of a range of a tensor's elements, which is in the line from element
+  // `at` on. Raises a ValueError if the line ends before the range.
   void add_chunks(StoredTensor& tensor, FlatRange range, std::int64_t at) const;
 
  private:
   struct Run {
     std::string file;
     std::int64_t begin, count;
-    std::int64_t first;  // its place in the line
+    std::int64_t first;  // index in the line
   };
 
   StoredDType dtype_;

@@ -6,8 +6,8 @@
 
 namespace simmesh::checkpoint {
 
-// step_count returns the steps that an optimiser made, as DeepSpeed's files have them: a number, or
-// a tensor of one float32. Raises a ValueError for anything else.
+// step_count returns the number of an optimiser's steps from DeepSpeed's files, where it is a
+// number or a tensor of one float32. Raises a ValueError for anything else.
 std::int64_t step_count(const TorchFile& file, PickleValue step);
 
 }  // namespace simmesh::checkpoint

@@ -11,24 +11,24 @@
 
 namespace simmesh::checkpoint {
 
-// UniversalStates are the files of a universal checkpoint, as DeepSpeed's ds_to_universal writes
-// it: for each parameter a folder zero/NAME with a file for each of its values, fp32.pt,
-// exp_avg.pt, exp_avg_sq.pt and step.pt, and one with what the optimiser has beside them.
+// UniversalStates are the files of a universal checkpoint of DeepSpeed's ds_to_universal. Each
+// parameter has a folder zero/NAME with a file for each of its values: fp32.pt, exp_avg.pt,
+// exp_avg_sq.pt and step.pt. One more file has the optimiser's other values.
 class UniversalStates {
  public:
-  // Store, files and dialect live longer.
+  // Store, files and dialect must outlive this.
   UniversalStates(const Store& store, const DeepSpeedFiles& files, const PickleDialect& dialect);
 
-  // keys returns the values of a parameter, ascending: "exp_avg", ..., "fp32", "step". Raises a
-  // ValueError where it has no fp32.
+  // keys returns the keys of a parameter's values, ascending: "exp_avg", ..., "fp32", "step".
+  // Raises a ValueError if there is no fp32.
   std::vector<std::string> keys(const std::string& parameter) const;
-  // tensor returns one of them under another name; of stage 3 all elements stand in one dim. Raises
-  // a ValueError that names the file where it has other elements than the shape.
+  // tensor returns a value under another name. Files of stage 3 have all elements in one dim.
+  // Raises a ValueError that names the file if its number of elements isn't that of the shape.
   StoredTensor tensor(const std::string& parameter, const std::string& key, const std::string& name,
                       const Shape& shape) const;
-  // steps returns how many the optimiser made with a parameter; nullopt where no file says so.
+  // steps returns the number of the optimiser's steps of a parameter, nullopt if there is no file.
   std::optional<std::int64_t> steps(const std::string& parameter) const;
-  // common returns what the optimiser has beside its values; null where there is no file of it.
+  // common returns the optimiser's other values, null if there is no file of them.
   PickleValue common() const { return common_ ? common_->root() : nullptr; }
 
  private:

@@ -29,7 +29,7 @@ JsonValue parse_json(const std::string& place, std::string_view text) {
   }
 }
 
-// Offsets of the boxes in one file by tensor; empty where the file has whole tensors.
+// Returns the offsets of the boxes in one file, by tensor; none if the file has whole tensors.
 std::map<std::string, Dims> saved_offsets(const std::string& place,
                                           const SafetensorsHeader& header) {
   std::map<std::string, Dims> offsets;
@@ -52,7 +52,7 @@ std::map<std::string, Dims> saved_offsets(const std::string& place,
   return offsets;
 }
 
-// HuggingFaceReader puts the files of a folder together.
+// HuggingFaceReader joins the files of a folder to one catalog.
 class HuggingFaceReader {
  public:
   HuggingFaceReader(const Store& store, std::string folder)
@@ -79,9 +79,9 @@ class HuggingFaceReader {
 
   const Store& store_;
   std::string folder_;
-  Catalog catalog_{"safetensors", {}, {}, {}};
-  std::map<std::string, std::size_t> places_;  // in the catalog
-  std::map<std::string, std::string> wanted_;  // file of each tensor, by the index
+  Catalog catalog_;
+  std::map<std::string, std::size_t> places_;  // indices in the catalog
+  std::map<std::string, std::string> wanted_;  // the file of each tensor, by the index file
 };
 
 void HuggingFaceReader::read_index() {
@@ -125,11 +125,11 @@ void HuggingFaceReader::add_box(const std::string& file, const SafetensorsHeader
   for (std::size_t dim = 0; dim < offsets.size(); ++dim) {
     std::int64_t end;
     if (__builtin_add_overflow(offsets[dim], entry.shape[dim], &end))
-      refuse_file(place(file), "'{}' ends behind every tensor", entry.name);
+      refuse_file(place(file), "'{}' has offsets whose end overflows", entry.name);
     tensor.shape[dim] = std::max(tensor.shape[dim], end);
   }
   Box box = {std::move(offsets), entry.shape};
-  // Ranks that hold the same box may each store it.
+  // Several ranks may store the same box.
   for (const StoredChunk& other : tensor.chunks)
     if (other.box == box) return;
   tensor.chunks.push_back({.box = std::move(box),
@@ -144,14 +144,14 @@ void HuggingFaceReader::add(const std::string& file) {
   for (const SafetensorsEntry& entry : header.tensors) {
     if (auto wanted = wanted_.find(entry.name);
         !wanted_.empty() && (wanted == wanted_.end() || wanted->second != file))
-      refuse_file(place(file), "'{}' lies here, but the index says otherwise", entry.name);
+      refuse_file(place(file), "'{}' is here, but the index says otherwise", entry.name);
     auto own = offsets.find(entry.name);
     Dims at = own == offsets.end() ? Dims(entry.shape.size(), 0) : own->second;
     if (at.size() != entry.shape.size())
       refuse_file(place(file), "'{}' has {} dims and {} offsets", entry.name, entry.shape.size(),
                   at.size());
     if (own == offsets.end() && places_.contains(entry.name))
-      refuse_file(place(file), "'{}' lies in another file too", entry.name);
+      refuse_file(place(file), "'{}' is in another file too", entry.name);
     add_box(file, header, entry, std::move(at));
   }
 }
@@ -164,7 +164,7 @@ Catalog read_hugging_face(const Store& store, const std::string& folder) {
 
 Catalog read_safetensors(const Store& store, const std::string& file) {
   SafetensorsHeader header = read_safetensors_header(store, file);
-  Catalog catalog = {"safetensors", {}, {}, {}};
+  Catalog catalog;
   for (const SafetensorsEntry& entry : header.tensors)
     catalog.tensors.push_back({entry.name,
                                entry.dtype,

@@ -8,17 +8,18 @@
 
 namespace simmesh::checkpoint {
 
-// The file that says in which file of a folder each tensor lies.
+// The index file, which names the file of each tensor of a folder.
 inline constexpr const char* safetensors_index_file = "model.safetensors.index.json";
 
-// read_hugging_face returns what the safetensors files of a folder hold: whole tensors, as Hugging
-// Face stores models, or the boxes of ranks, whose place each file tells in its metadata, as
-// torch.distributed.checkpoint writes them. A tensor's shape is what its boxes reach. With an index
-// file, just the files that it names count, and each tensor must lie where it says. Raises a
-// ValueError that names the file.
+// read_hugging_face returns the catalog of the safetensors files of a folder: whole tensors, as
+// Hugging Face stores models, or boxes of ranks, as torch.distributed.checkpoint writes them, with
+// their offsets in each file's metadata. A tensor's shape is the extent of its boxes. With an index
+// file only the files that it names count, and each tensor must be in the file that it names.
+// Raises a ValueError that names the file.
 Catalog read_hugging_face(const Store& store, const std::string& folder);
 
-// read_safetensors returns what one file holds, of whole tensors. Its text metadata become objects.
+// read_safetensors returns the catalog of one file of whole tensors. Its text metadata become
+// objects.
 Catalog read_safetensors(const Store& store, const std::string& file);
 
 }  // namespace simmesh::checkpoint

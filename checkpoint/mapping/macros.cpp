@@ -18,7 +18,7 @@ constexpr std::string_view layer_macro = "$LAYER_ID";
   raise(ErrorKind::value_error, "checkpoint/mapping", "'{}': {}", statement.text, why);
 }
 
-// The numbers that stored names have between two texts, ascending.
+// Returns the numbers that stored names have between two texts, ascending.
 std::set<std::int64_t> numbers_between(std::string_view before, std::string_view behind,
                                        const std::map<std::string, StoredShape>& stored) {
   std::set<std::int64_t> numbers;
@@ -41,7 +41,8 @@ std::string replaced(std::string name, std::string_view macro, std::int64_t numb
   return name;
 }
 
-// Layers that all names on the left have; those of names on the right where the left has none.
+// Returns the layers that all names on the left have, or those of the names on the right if the
+// left has no macro.
 std::set<std::int64_t> layers_of(const Statement& statement,
                                  const std::map<std::string, StoredShape>& stored) {
   std::set<std::int64_t> layers;
@@ -49,7 +50,7 @@ std::set<std::int64_t> layers_of(const Statement& statement,
     std::size_t at = name.find(layer_macro);
     if (at == name.npos) continue;
     std::string_view behind = std::string_view(name).substr(at + layer_macro.size());
-    // Behind a second macro or a star only the begin counts.
+    // After a second macro or a star only the begin counts.
     std::size_t next = std::min(behind.find('$'), behind.find('*'));
     std::set<std::int64_t> found;
     if (next == behind.npos) {

@@ -9,8 +9,8 @@
 
 namespace simmesh::checkpoint {
 
-// expanded returns a statement without macros, once for each layer that "$LAYER_ID" stands for, and
-// with the names that "*" stands for. Raises a ValueError where a stored name fits neither.
+// expanded returns a statement without macros: once for each layer that "$LAYER_ID" stands for, and
+// with all names that "*" stands for. Raises a ValueError if no stored name fits.
 std::vector<Statement> expanded(const Statement& statement,
                                 const std::map<std::string, StoredShape>& stored);
 

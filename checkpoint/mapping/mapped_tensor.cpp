@@ -8,7 +8,7 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// Statements could double a tensor again and again.
+// Bounds the pieces: each statement could double a tensor.
 constexpr std::size_t pieces_max = 1 << 20;
 
 }  // namespace

@@ -63,8 +63,8 @@ std::vector<MappedTensor> cut_evenly(const Statement& statement, const MappedTen
   return result;
 }
 
-// The axis of a fused tensor, its last dim if none is given, has a group of query heads, a key head
-// and a value head for each key-value group; q, k and v have their heads one behind the other.
+// HeadSizes are the sizes of heads along the axis of a fused tensor. For each key-value group it
+// has the group's query heads, a key head and a value head. q, k and v have their heads in order.
 struct HeadSizes {
   std::int64_t groups, head, queries;  // queries are the sizes of a group's query heads together
 
@@ -185,7 +185,7 @@ void Mapping::apply(const Statement& statement) {
     if (statement.permute) to[i] = to[i].permuted(permutation_of(statement, to[i]));
     if (statement.dtype) to[i] = to[i].cast(*statement.dtype);
   }
-  // A name that moves on doesn't stay, unless it was stored: it may be a target too.
+  // A name that a statement made is used up. A stored name stays, since it may be a target too.
   for (std::size_t i = 0; i < to.size(); ++i) {
     left_alone_.erase(statement.right[i]);
     tensors_.insert_or_assign(statement.right[i], std::move(to[i]));

@@ -207,7 +207,7 @@ void StatementParser::check(const Statement& statement) const {
   };
   if ((has_nothing(statement.left) || has_nothing(statement.right)) &&
       (statement.left.size() != 1 || statement.right.size() != 1))
-    refuse_statement("'_' stands alone on its side, against one name");
+    refuse_statement("'_' is alone on its side, against one name");
   if (statement.left.size() > 1 && statement.right.size() > 1)
     refuse_statement("several names on both sides");
   bool has_star = std::any_of(statement.left.begin(), statement.left.end(),

@@ -11,8 +11,8 @@
 
 namespace simmesh::checkpoint {
 
-// Statement maps stored tensors to tensors that are loaded, in the words of Paddle's flexible
-// checkpoints: names on the left, an arrow, names on the right, and how.
+// Statement maps stored tensors to loaded ones, as in Paddle's flexible checkpoints: names on the
+// left, an arrow, names on the right, and options.
 //
 //   a -> b                                rename
 //   a, b -> c, axis=0                     join, in the order written
@@ -23,8 +23,9 @@ namespace simmesh::checkpoint {
 //   q, k, v -> qkv, fused_qkv, num_heads=4, num_key_value_groups=2
 //   gate, up -> gate_up, fused_ffn        join (or cut, the other way round) the last dim
 //
-// "$LAYER_ID" in names stands for each number that stored names have there, and "*" on the left for
-// all stored names with a number there, ascending. Paddle 3.3 takes no negative axis.
+// "$LAYER_ID" in names stands for each number that stored names have at its place. "*" on the left
+// stands for all stored names with a number at its place, ascending. Paddle 3.3 takes no negative
+// axis.
 struct Statement {
   enum class Form : std::uint8_t { plain, fused_ffn, fused_qkv, fused_qkv_old };
 
@@ -37,8 +38,8 @@ struct Statement {
   std::string text = {};  // as written, for messages
 };
 
-// parse_statement reads one statement. Raises a ValueError that shows it, and the place of what
-// wasn't expected.
+// parse_statement reads one statement. Raises a ValueError that shows it, and the place of the
+// mistake.
 Statement parse_statement(std::string_view text);
 
 }  // namespace simmesh::checkpoint

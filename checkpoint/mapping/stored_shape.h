@@ -5,7 +5,7 @@
 
 namespace simmesh::checkpoint {
 
-// StoredShape is what a mapping has to know of a stored tensor.
+// StoredShape is the shape and dtype of a stored tensor, for a mapping.
 struct StoredShape {
   Shape shape;
   DType dtype = DType::float32;

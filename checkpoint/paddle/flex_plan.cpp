@@ -42,7 +42,7 @@ std::vector<FlexStorage> plan_flex_save(const std::vector<std::vector<FlexShard>
 
 namespace {
 
-// A box of a shard, and where its first element lies in the shard's memory.
+// PlacedBox is a box of a shard, and the place of its first element in the shard's memory.
 struct PlacedBox {
   Box box;
   Dims at;
@@ -63,7 +63,7 @@ std::vector<PlacedBox> placed_boxes(const FlexShard& shard) {
   return placed;
 }
 
-// Who wants which files: those with a main replica of a tensor of which the rank wants something.
+// Returns the files that each rank wants: those with a main replica of a tensor that it needs.
 std::vector<std::vector<std::size_t>> wanting_ranks(
     const std::vector<FlexStorage>& stored,
     const std::vector<std::vector<FlexShard>>& wanted_by_ranks) {
@@ -82,17 +82,17 @@ std::vector<std::vector<std::size_t>> wanting_ranks(
   return wanting;
 }
 
-// Where a part of a placed box begins in the shard's memory.
+// Returns the begin of a part of a placed box in the shard's memory.
 Dims place_within(const Box& part, const PlacedBox& placed) {
   Dims inner = relative_to(part, placed.box).offsets;
   if (placed.at.size() == inner.size() && placed.at == Dims(inner.size(), 0)) return inner;
-  // In a range, elements of a box lie together.
+  // The elements of a box lie together in a range.
   Strides strides = contiguous_strides(placed.box.sizes);
   return Dims{placed.at[0] + element_offset(inner, strides)};
 }
 
-// How many leading dims of a box are taken index by index, so that its elements lie together in
-// the memory of an outer box.
+// Returns the number of leading dims of a box that are taken index by index, so that its elements
+// lie together in the memory of an outer box.
 std::size_t dims_taken_singly(const Box& inner, const Box& outer) {
   std::size_t dim = inner.sizes.size();
   while (dim > 0 && inner.sizes[dim - 1] == outer.sizes[dim - 1]) --dim;

@@ -80,7 +80,7 @@ void FusedBuffers::add_runs(const std::vector<std::size_t>& tensors) {
     std::int64_t run = buffer.numel / ranks_;
     for (std::size_t i = 0; i < members.size(); ++i) {
       const std::optional<BufferSlice>& slice = buffer.slices[std::size_t(rank_)][i];
-      // A slice may be nothing but padding.
+      // A slice may be all padding.
       if (!slice || slice->end - slice->begin == slice->padding) continue;
       pieces_[members[i]] = {
           buffers_.size(),

@@ -11,36 +11,36 @@
 
 namespace simmesh::checkpoint {
 
-// ShardingVersion is how Paddle's sharding spreads tensors over ranks: v1 gives each rank whole
-// tensors, v2 an equal run of every buffer, whatever tensors that cuts, and v3 rows of tensors of
-// two and more dims, and of others what v2 gives.
+// ShardingVersion is a version of Paddle's sharding. v1 gives each rank whole tensors. v2 gives
+// each rank an equal run of every buffer, and cuts tensors anywhere. v3 gives each rank rows of
+// tensors with two or more dims, and shards all others as v2 does.
 enum class ShardingVersion : std::uint8_t { v1, v2, v3 };
 
-// FusedTensor is the name and the shape of a tensor in fused buffers, such as a parameter's.
+// FusedTensor is the name and the shape of a tensor in fused buffers, such as a parameter.
 struct FusedTensor {
   std::string name;
   Shape shape;
 };
 
-// FusedLayout says how tensors lie in buffers.
+// FusedLayout is the layout of tensors in buffers.
 struct FusedLayout {
   ShardingVersion version = ShardingVersion::v2;
-  // A buffer takes no more tensors once it has so many bytes, without padding.
+  // A buffer that has this many bytes, without padding, takes no more tensors.
   std::int64_t buffer_bytes = std::int64_t{256} << 20;
   DType dtype = DType::float32;
 };
 
-// FusedPiece is what a rank has of a tensor: a range of its elements, from `begin` on in a buffer.
-// A rank without any of it has an empty range.
+// FusedPiece is a rank's part of a tensor: a range of its elements, from `begin` on in a buffer.
+// The range is empty if the rank has no part.
 struct FusedPiece {
   std::size_t buffer = 0;
   std::int64_t begin = 0;
   FlatRange range;
 };
 
-// FusedBuffers are a rank's part of tensors that lie in flat buffers (see sharding_buffers.h),
-// padding included. A state dict has the tensors by their names and without padding, so what one
-// version saved on some ranks with some size of buffers, another loads on others:
+// FusedBuffers are a rank's part of flat buffers with tensors (see sharding_buffers.h), padding
+// included. A state dict has the tensors by their names and without padding. So any version loads
+// them on any number of ranks with buffers of any size:
 //
 //   checkpoint::FusedBuffers parameters({{"weight", {5, 3}}, {"bias", {5}}},
 //                                       {.version = checkpoint::ShardingVersion::v2});
@@ -48,15 +48,15 @@ struct FusedPiece {
 //   parameters.add_to(state, "model.");   // model.weight, model.bias
 class FusedBuffers {
  public:
-  // Makes buffers of zeros. All ranks of the group give the same tensors and layout; nothing is
-  // communicated. Raises a ValueError for a layout whose buffers have no bytes.
+  // Makes buffers of zeros. All ranks of the group give the same tensors and layout. It does not
+  // communicate. Raises a ValueError for a layout whose buffers have no bytes.
   FusedBuffers(std::vector<FusedTensor> tensors, const FusedLayout& layout,
                const ProcessGroup& group = ProcessGroup::world());
 
   const std::vector<FusedTensor>& tensors() const { return tensors_; }
-  // buffers returns this rank's part of each buffer, of one dim.
+  // buffers returns this rank's part of each buffer. It has one dim.
   const std::vector<Tensor>& buffers() const { return buffers_; }
-  // pieces returns what this rank has of each tensor, and values a view of its elements.
+  // pieces returns this rank's part of each tensor, and values returns a view of its elements.
   const std::vector<FusedPiece>& pieces() const { return pieces_; }
   Tensor values(std::size_t tensor) const;
 
@@ -76,12 +76,12 @@ class FusedBuffers {
   std::vector<FusedPiece> pieces_;
 };
 
-// FusedAdamStates are the float32 states of Adam for what a rank has of tensors in fused buffers,
-// with their master weights, in one buffer (see FusedStates): of each piece that isn't empty
-// exp_avg, exp_avg_sq, the powers of beta, and the master.
+// FusedAdamStates are Adam's float32 states and master weights for a rank's part of fused buffers,
+// in one buffer (see FusedStates). Each piece that isn't empty has exp_avg, exp_avg_sq, the powers
+// of beta, and the master.
 class FusedAdamStates {
  public:
-  // The buffers must outlive this.
+  // The buffers must outlive this object.
   explicit FusedAdamStates(const FusedBuffers& tensors);
 
   const Tensor& buffer() const { return buffer_; }
@@ -93,7 +93,7 @@ class FusedAdamStates {
 
  private:
   const FusedBuffers& tensors_;
-  std::vector<std::size_t> held_;  // the tensors of which this rank has a piece
+  std::vector<std::size_t> held_;  // tensors with a piece on this rank
   Tensor buffer_;
 };
 

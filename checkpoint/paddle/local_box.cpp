@@ -21,7 +21,7 @@ Box paddle_local_box(DimSpan shape, DimSpan mesh_shape, DimSpan coordinate,
     auto dim = std::size_t(placement.dim());
     Chunk chunk =
         chunk_of({.size = box.sizes[dim], .parts = mesh_shape[i], .index = coordinate[i]});
-    // An offset that isn't behind the new one is replaced: only that of an empty piece can be so.
+    // Only an empty piece can have an offset that isn't after the new one. It is replaced.
     std::int64_t& offset = box.offsets[dim];
     offset = offset <= chunk.start ? chunk.start : offset + chunk.start;
     box.sizes[dim] = chunk.length;

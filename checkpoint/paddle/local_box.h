@@ -5,10 +5,11 @@
 
 namespace simmesh::checkpoint {
 
-// paddle_local_box returns what the rank at a coordinate of a mesh holds of a tensor, as Paddle's
-// checkpoints have it. They number an empty piece of a dim that is cut twice from the begin of the
-// piece it was cut from, where that is the second one, and else from the tensor's begin. Takes
-// Replicate, Partial and Shard, one a mesh dim; raises a ValueError for another kind of shard.
+// paddle_local_box returns the box of a tensor on the rank at a coordinate of a mesh, as Paddle's
+// checkpoints have it. In a dim that is cut twice, they count the offset of an empty piece from the
+// begin of the piece it was cut from, if that is the second one, else from the tensor's begin.
+// There is one placement a mesh dim: Replicate, Partial or Shard. Raises a ValueError for other
+// kinds of shards.
 Box paddle_local_box(DimSpan shape, DimSpan mesh_shape, DimSpan coordinate,
                      PlacementSpan placements);
 

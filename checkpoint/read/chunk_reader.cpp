@@ -4,25 +4,25 @@
 #include <cstring>
 
 #include "checkpoint/catalog/piece.h"
-#include "checkpoint/dcp/dcp_checkpoint.h"
+#include "checkpoint/format/formats.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {
 
-ChunkReader::ChunkReader(const Store& store, const std::string& folder, const StoredTensor& tensor,
-                         const StoredChunk& chunk)
+ChunkReader::ChunkReader(const Store& store, const OpenCheckpoint& checkpoint,
+                         const StoredTensor& tensor, const StoredChunk& chunk)
     : tensor_(tensor), chunk_(chunk), bytes_(chunk.bytes) {
-  if (chunk.encoding == StoredChunk::Encoding::torch_archive) {
-    unpacked_ = read_dcp_chunk(store, folder, tensor, chunk);
-    bytes_ = std::int64_t(unpacked_.size());
+  if (const Format* format = find_format(checkpoint.catalog.format); format && format->decodes) {
+    decoded_ = format->decodes(store, checkpoint.folder, tensor, chunk);
+    bytes_ = std::int64_t(decoded_.size());
     return;
   }
-  std::string file = joined(folder, chunk.file);
+  std::string file = joined(checkpoint.folder, chunk.file);
   place_ = joined(store.name(), file);
   std::int64_t size = store.size(file).value_or(0);
   if (chunk.begin > size || chunk.bytes > size - chunk.begin)
-    raise(ErrorKind::value_error, "checkpoint/read", "{}: '{}' {} ends behind the file's {} bytes",
+    raise(ErrorKind::value_error, "checkpoint/read", "{}: '{}' {} ends after the file's {} bytes",
           place_, tensor.name, to_string(chunk.box), size);
   file_ = store.open(file);
 }
@@ -33,7 +33,7 @@ void ChunkReader::read(MutableBytes out) {
   if (file_)
     read_raw(out);
   else if (!out.empty())
-    std::memcpy(out.data(), unpacked_.data() + at_, out.size());
+    std::memcpy(out.data(), decoded_.data() + at_, out.size());
   at_ += std::int64_t(out.size());
 }
 
@@ -72,8 +72,8 @@ void ChunkReader::read_raw(MutableBytes out) {
 void ChunkReader::compare(std::uint64_t hash) const {
   if (hash == *chunk_.hash) return;
   raise(ErrorKind::value_error, "checkpoint/read",
-        "{}, bytes [{}, {}): '{}' {} is corrupt: its checksum isn't the one it was saved with",
-        place_, chunk_.begin, chunk_.begin + chunk_.bytes, tensor_.name, to_string(chunk_.box));
+        "{}, bytes [{}, {}): '{}' {} is corrupt: its checksum differs from the saved one", place_,
+        chunk_.begin, chunk_.begin + chunk_.bytes, tensor_.name, to_string(chunk_.box));
 }
 
 }  // namespace simmesh::checkpoint

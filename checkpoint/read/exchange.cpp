@@ -37,7 +37,7 @@ void together(const ProcessGroup& group, const std::function<void()>& work) {
   } catch (const Error& error) {
     own = error;
   }
-  // The first byte is the kind of error; an empty text is none.
+  // The first byte is the kind of error. An empty text is no error.
   std::string told = own ? std::string(1, char(own->kind())) + own->what() : std::string();
   std::vector<std::string> all = all_gather_text(told, group);
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "checkpoint/read/chunk_reader.h"
 #include "checkpoint/read/exchange.h"
 #include "checkpoint/read/made_once.h"
+#include "checkpoint/read/rank_text.h"
 #include "collectives/collectives.h"
 #include "core/check/error.h"
 #include "core/memory/ledger.h"
@@ -18,43 +19,30 @@ namespace simmesh::checkpoint {
 namespace {
 
 std::string wanted_text(const std::vector<WantedBox>& wanted) {
-  std::string text;
+  RankTextWriter writer;
   for (const WantedBox& want : wanted) {
-    text += fmt::format("{} {}", want.tensor, want.box.sizes.size());
-    for (std::int64_t number : want.box.offsets) text += fmt::format(" {}", number);
-    for (std::int64_t number : want.box.sizes) text += fmt::format(" {}", number);
-    text += ' ';
+    writer.add(std::int64_t(want.tensor));
+    writer.add(want.box);
   }
-  return text;
+  return writer.text();
 }
 
 std::vector<WantedBox> parse_wanted(const std::string& text) {
   std::vector<WantedBox> wanted;
-  const char* at = text.c_str();
-  auto number = [&] {
-    char* end = nullptr;
-    std::int64_t value = std::strtoll(at, &end, 10);
-    at = end + 1;
-    return value;
-  };
-  while (at < text.c_str() + text.size()) {
-    WantedBox want;
-    want.tensor = std::size_t(number());
-    auto dims = std::size_t(number());
-    for (std::size_t i = 0; i < dims; ++i) want.box.offsets.push_back(number());
-    for (std::size_t i = 0; i < dims; ++i) want.box.sizes.push_back(number());
-    wanted.push_back(std::move(want));
+  for (RankTextReader reader(text); !reader.at_end();) {
+    auto tensor = std::size_t(reader.number());
+    wanted.push_back({tensor, reader.box(), {}});
   }
   return wanted;
 }
 
-// What a rank needs of a chunk for one of the boxes it wants.
+// Need is the part of a chunk that a rank needs for one of its boxes.
 struct Need {
   std::size_t rank = 0, want = 0;
   Box common;
 };
 
-// A chunk, who needs which of its elements, and who reads it.
+// ChunkReads is a chunk with the ranks that need it and the rank that reads it.
 struct ChunkReads {
   std::size_t tensor = 0, chunk = 0;
   std::vector<Need> needs;  // by rank
@@ -72,21 +60,22 @@ struct ChunkReads {
   }
 };
 
-// Block is a run of a chunk's elements, and where it lies in the bytes of its batch.
+// Block is a run of a chunk's elements, and its place in the bytes of its batch.
 struct Block {
   const ChunkReads* reads = nullptr;
   Box box;
   std::size_t begin = 0, bytes = 0;
 };
 
-// Batch is what a rank reads between two exchanges: so little that it is in the cache until its
-// elements are where they are wanted.
+// Batch has the blocks that a rank reads between two exchanges. It is so small that the cache holds
+// it until its elements are at their places.
 struct Batch {
   std::vector<Block> blocks;
   std::size_t bytes = 0;
 };
 
-// FetchPlan says who reads what, for whom.
+// FetchPlan assigns chunks to the ranks that read them, and their parts to the ranks that want
+// them.
 struct FetchPlan {
   std::vector<std::vector<WantedBox>> wanted;  // of each rank, without tensors
   std::vector<ChunkReads> chunks;
@@ -103,7 +92,7 @@ std::vector<Box> blocks_of(const StoredTensor& tensor, const ChunkReads& reads) 
                            std::int64_t(cached_bytes / width_of(tensor)));
 }
 
-// FetchPlanner makes the plan of all ranks from what each of them wants.
+// FetchPlanner makes the plan of all ranks from the boxes that each of them wants.
 class FetchPlanner {
  public:
   FetchPlanner(const Catalog& catalog, const std::vector<std::string>& texts) : catalog_(catalog) {
@@ -157,7 +146,7 @@ void FetchPlanner::assign_readers() {
         })->rank;
     load[reads.reader] += bytes;
     plan_.fetched.bytes_read += bytes;
-    // Replicas need the same elements: those of different boxes are counted.
+    // Replicas need the same elements, so only different boxes are counted.
     std::vector<Box> seen;
     for (const Need& need : reads.needs)
       if (std::find(seen.begin(), seen.end(), need.common) == seen.end()) {
@@ -167,7 +156,7 @@ void FetchPlanner::assign_readers() {
   }
 }
 
-// Chunks that ranks exchange, in the batches in which their readers read them.
+// Puts the chunks that ranks exchange into batches, for each reader.
 void FetchPlanner::batch() {
   plan_.batches.resize(plan_.wanted.size());
   for (const ChunkReads& reads : plan_.chunks) {
@@ -184,29 +173,33 @@ void FetchPlanner::batch() {
   }
 }
 
-// All ranks have the same plan of one catalog.
-std::shared_ptr<const FetchPlan> fetch_plan(const Catalog& catalog,
+// Returns the plan that all ranks share. It depends on the checkpoint and on the wanted boxes
+// alone.
+std::shared_ptr<const FetchPlan> fetch_plan(const SharedCheckpoint& checkpoint,
                                             const std::vector<std::string>& texts) {
-  std::string key = fmt::format("{}\n{}", fmt::ptr(&catalog), fmt::join(texts, "\n"));
-  return made_once<FetchPlan>(key, [&] { return FetchPlanner(catalog, texts).plan(); });
+  RankTextWriter key;
+  key.add(std::int64_t(checkpoint.hash));
+  for (const std::string& text : texts) key.add(text);
+  return made_once<FetchPlan>(
+      key.text(), [&] { return FetchPlanner(checkpoint.opened.catalog, texts).plan(); });
 }
 
 // Fetch is the work of one rank.
 class Fetch {
  public:
-  Fetch(const Store& store, const OpenCheckpoint& checkpoint, const ProcessGroup& group,
+  Fetch(const Store& store, const SharedCheckpoint& checkpoint, const ProcessGroup& group,
         const std::vector<WantedBox>& wanted)
       : store_(store),
-        checkpoint_(checkpoint),
+        checkpoint_(checkpoint.opened),
         group_(group),
         rank_(std::size_t(group.rank())),
         wanted_(wanted),
-        plan_(fetch_plan(checkpoint.catalog, all_gather_text(wanted_text(wanted), group))) {}
+        plan_(fetch_plan(checkpoint, all_gather_text(wanted_text(wanted), group))) {}
 
   Fetched run();
 
  private:
-  // A part of a need that lies in a block.
+  // A part of a need, in one block.
   struct Part {
     const Block& block;
     const Need& need;
@@ -238,9 +231,9 @@ class Fetch {
   const ProcessGroup& group_;
   std::size_t rank_;
   std::vector<WantedBox> wanted_;          // of this rank
-  std::shared_ptr<const FetchPlan> plan_;  // with the other ranks
-  std::vector<std::byte*> to_;             // where the elements of its own begin
-  std::optional<ChunkReader> open_;        // the chunk of which a part was read
+  std::shared_ptr<const FetchPlan> plan_;  // shared with the other ranks
+  std::vector<std::byte*> to_;             // the begin of each wanted tensor
+  std::optional<ChunkReader> open_;        // the chunk that is being read
   std::optional<Error> error_;
 };
 
@@ -261,7 +254,7 @@ Fetched Fetch::run() {
 }
 
 void Fetch::read_alone(const ChunkReads& reads) {
-  ChunkReader reader(store_, checkpoint_.folder, tensor(reads.tensor), chunk(reads));
+  ChunkReader reader(store_, checkpoint_, tensor(reads.tensor), chunk(reads));
   const Need& need = reads.needs.front();
   const WantedBox& want = wanted_[need.want];
   if (reads.needs.size() == 1 && need.common == chunk(reads).box) {
@@ -281,7 +274,7 @@ void Fetch::read_alone(const ChunkReads& reads) {
   }
 }
 
-// Calls f with each part of what a rank needs of a batch, in an order that all ranks know.
+// Calls f with each part of a batch that a rank needs, in an order that all ranks know.
 template <class F>
 void Fetch::for_each_part(const Batch& batch, std::size_t rank, const F& f) const {
   for (const Block& block : batch.blocks)
@@ -290,14 +283,14 @@ void Fetch::for_each_part(const Batch& batch, std::size_t rank, const F& f) cons
         f(Part{block, need, std::move(*common)});
 }
 
-// Where a part begins in the bytes of its batch.
+// Returns the begin of a part in the bytes of its batch.
 const std::byte* Fetch::in_block(const Part& part, const std::byte* batch,
                                  const Strides& strides) const {
   std::int64_t offset = element_offset(relative_to(part.box, part.block.box).offsets, strides);
   return batch + part.block.begin + std::size_t(offset) * width(part.block.reads->tensor);
 }
 
-// Copies a part to where this rank wants it; elements lie at the strides.
+// Copies a part to its place on this rank. Its elements lie at the strides.
 void Fetch::place(const Part& part, const std::byte* from, const Strides& from_strides) {
   const WantedBox& want = wanted_[part.need.want];
   const Strides& strides = want.to.strides();
@@ -309,16 +302,17 @@ void Fetch::place(const Part& part, const std::byte* from, const Strides& from_s
 
 void Fetch::read(const Batch& batch, std::byte* to) {
   for (const Block& block : batch.blocks) {
-    // Blocks of a chunk come one after the other.
+    // The blocks of a chunk follow each other.
     if (block.box.offsets == chunk(*block.reads).box.offsets) {
       const ChunkReads& reads = *block.reads;
-      open_.emplace(store_, checkpoint_.folder, tensor(reads.tensor), chunk(reads));
+      open_.emplace(store_, checkpoint_, tensor(reads.tensor), chunk(reads));
     }
     open_->read({to + block.begin, block.bytes});
   }
 }
 
-// What a rank needs of a batch, one part after the other. All of it isn't copied.
+// Returns the parts of a batch that a rank needs, one after the other: the batch itself if it needs
+// everything.
 Tensor Fetch::for_rank(std::size_t rank, const Batch& batch, const Tensor& bytes) const {
   std::size_t count = 0, whole_blocks = 0, parts = 0;
   for_each_part(batch, rank, [&](const Part& part) {
@@ -339,7 +333,7 @@ Tensor Fetch::for_rank(std::size_t rank, const Batch& batch, const Tensor& bytes
   return packed;
 }
 
-// Every rank reads its next batch and sends each rank what that needs of it. One that couldn't read
+// Reads this rank's next batch, and exchanges the parts that ranks need. A rank that failed to read
 // sends nothing from then on.
 void Fetch::exchange(std::size_t round) {
   Ledger::Uncharged host;
@@ -373,7 +367,7 @@ void Fetch::exchange(std::size_t round) {
 
 }  // namespace
 
-Fetched fetch(const Store& store, const OpenCheckpoint& checkpoint,
+Fetched fetch(const Store& store, const SharedCheckpoint& checkpoint,
               const std::vector<WantedBox>& wanted, const ProcessGroup& group) {
   return Fetch(store, checkpoint, group, wanted).run();
 }

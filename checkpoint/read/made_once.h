@@ -10,7 +10,7 @@
 
 namespace simmesh::checkpoint {
 
-// Made holds, for a run, what ranks made of texts and still have.
+// Made holds the values of a run that ranks made of texts and still use.
 template <class T>
 struct Made {
   struct Value {
@@ -20,9 +20,9 @@ struct Made {
   std::vector<std::weak_ptr<const Value>> values;
 };
 
-// made_once returns what `make` makes of a text, which has to depend on nothing else: ranks of a
-// run that have a text at the same time share one value, made by the first of them. Blocks no other
-// rank. What `make` raises it raises on each rank.
+// made_once returns the value that `make` makes of a text. The value must depend on the text alone:
+// ranks of a run that have equal texts at the same time share the value of the first of them.
+// Blocks no other rank. Raises on each rank what `make` raises.
 template <class T, class F>
 std::shared_ptr<const T> made_once(const std::string& text, const F& make) {
   Rank& rank = this_rank();

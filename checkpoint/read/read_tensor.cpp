@@ -5,18 +5,18 @@
 
 namespace simmesh::checkpoint {
 
-std::vector<std::byte> read_chunk(const Store& store, const std::string& folder,
+std::vector<std::byte> read_chunk(const Store& store, const OpenCheckpoint& checkpoint,
                                   const StoredTensor& tensor, const StoredChunk& chunk) {
-  ChunkReader reader(store, folder, tensor, chunk);
+  ChunkReader reader(store, checkpoint, tensor, chunk);
   std::vector<std::byte> bytes(static_cast<std::size_t>(reader.bytes()));
   reader.read(bytes);
   return bytes;
 }
 
-std::vector<std::byte> read_tensor(const Store& store, const std::string& folder,
+std::vector<std::byte> read_tensor(const Store& store, const OpenCheckpoint& checkpoint,
                                    const StoredTensor& tensor) {
-  // One chunk may have a type of less than a byte.
-  if (tensor.chunks.size() == 1) return read_chunk(store, folder, tensor, tensor.chunks[0]);
+  // Elements of less than a byte can only be read from one chunk.
+  if (tensor.chunks.size() == 1) return read_chunk(store, checkpoint, tensor, tensor.chunks[0]);
   std::int64_t bits = bits_per_element(tensor.dtype);
   if (bits % 8 != 0)
     raise(ErrorKind::value_error, "checkpoint/read",
@@ -27,7 +27,7 @@ std::vector<std::byte> read_tensor(const Store& store, const std::string& folder
   std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes()));
   for (const StoredChunk& chunk : tensor.chunks) {
     if (chunk.box.is_empty()) continue;
-    std::vector<std::byte> part = read_chunk(store, folder, tensor, chunk);
+    std::vector<std::byte> part = read_chunk(store, checkpoint, tensor, chunk);
     std::int64_t begin = element_offset(chunk.box.offsets, strides);
     copy_box({.sizes = chunk.box.sizes,
               .element_bytes = width,

@@ -18,7 +18,7 @@ template <class... Args>
               fmt::format(format, std::forward<Args>(args)...));
 }
 
-// HeaderReader takes the parts of a header as a JSON parser finds them.
+// HeaderReader takes the parts of a header from a JSON parser.
 class HeaderReader {
  public:
   using number_integer_t = nlohmann::json::number_integer_t;
@@ -65,11 +65,11 @@ class HeaderReader {
     shape,
     offsets_value,
     offsets,
-    unknown,  // a field of an entry that nobody knows, depth_ lists and objects deep
+    unknown,  // an unknown field of an entry, depth_ lists and objects deep
   };
 
   const std::string& tensor() const { return entry_.name; }
-  // A value that stands where none of its type may.
+  // Refuses a value whose type isn't allowed at its place.
   bool other(std::string_view value);
   bool end_unknown();
   void require_field(bool seen, std::string_view field) const {
@@ -238,7 +238,7 @@ void check_names(const std::vector<SafetensorsEntry>& tensors) {
   if (twice != names.end()) refuse_header("the tensor '{}' comes twice", **twice);
 }
 
-// Orders tensors by their data, and checks that these lie side by side.
+// Orders tensors by their data, and checks that the data leave no hole and don't overlap.
 void check_offsets(std::vector<SafetensorsEntry>& tensors, std::int64_t data_bytes) {
   auto by_data = [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
@@ -285,7 +285,7 @@ std::int64_t data_bytes(const SafetensorsEntry& entry) {
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::int64_t data_bytes) {
   if (text.empty() || text.front() != '{')
     refuse_header("the header doesn't begin with '{{', so it is no JSON object");
-  // The parser would take a zero byte for the end of the text.
+  // The parser would stop at a zero byte.
   if (auto zero = text.find('\0'); zero != text.npos)
     refuse_header("the header isn't JSON in UTF-8: byte {} is zero", zero + 1);
   SafetensorsHeader header;
@@ -313,8 +313,8 @@ std::string quoted(const std::string& text) {
 
 std::string safetensors_header_text(const SafetensorsHeader& header) {
   std::string text = "{";
-  // The package writes empty metadata only beside tensors; alone they make a file that it can't
-  // read.
+  // The package writes empty metadata only beside tensors. It can't read a file with empty metadata
+  // alone.
   if (header.metadata && (!header.metadata->empty() || !header.tensors.empty())) {
     text += "\"__metadata__\":{";
     std::string_view comma = "";

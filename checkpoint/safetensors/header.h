@@ -11,8 +11,8 @@
 
 namespace simmesh::checkpoint {
 
-// SafetensorsEntry is one tensor of a safetensors file: its bytes lie at [begin, end) behind the
-// header.
+// SafetensorsEntry is one tensor of a safetensors file. Its bytes are [begin, end), counted from
+// the end of the header.
 struct SafetensorsEntry {
   std::string name;
   StoredDType dtype = StoredDType::f32;
@@ -22,9 +22,10 @@ struct SafetensorsEntry {
   std::int64_t bytes() const { return end - begin; }
 };
 
-// SafetensorsHeader is the JSON text at the begin of a safetensors file.
+// SafetensorsHeader is the header at the begin of a safetensors file, which is JSON.
 struct SafetensorsHeader {
-  // The bytes of the text, a field of eight bytes before it. Data begin behind both.
+  // The bytes of the text. The file begins with this number in eight bytes, then come the text and
+  // the data.
   std::int64_t length = 0;
   std::optional<std::map<std::string, std::string>> metadata;
   std::vector<SafetensorsEntry> tensors;  // in the order of their data
@@ -32,24 +33,24 @@ struct SafetensorsHeader {
   std::int64_t data_begin() const { return 8 + length; }
 };
 
-// data_bytes returns the bytes that an entry's dtype and shape want. Raises a ValueError that names
-// the tensor where they are too many, or end within a byte.
+// data_bytes returns the bytes of an entry's dtype and shape. Raises a ValueError that names the
+// tensor if they are too many, or if the last element ends within a byte.
 std::int64_t data_bytes(const SafetensorsEntry& entry);
 
-// The most bytes that a header may have, and the dims of a tensor.
+// The most bytes that a header may have.
 inline constexpr std::int64_t safetensors_header_max = 100'000'000;
 
-// parse_safetensors_header reads the text of a header, of a file with data_bytes bytes behind it.
-// It refuses by a ValueError, whose text names the tensor, all that the format forbids: text that
-// isn't a JSON object in UTF-8 from its first byte on, a name, field or metadata key that comes
-// twice, missing fields, unknown dtypes, sizes that aren't integers or whose product overflows, and
-// offsets that leave a hole, overlap or don't end where the data do. It allocates no more than a
-// multiple of the text.
+// parse_safetensors_header reads the text of a header that data_bytes bytes of data follow. Raises
+// a ValueError that names the tensor for everything that the format forbids: a text that isn't a
+// JSON object in UTF-8 from its first byte on; a name, field or metadata key that comes twice;
+// missing fields; unknown dtypes; sizes that aren't integers or whose product overflows; offsets
+// that leave a hole, overlap, or don't end with the data. It allocates no more than a multiple of
+// the text.
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::int64_t data_bytes);
 
-// safetensors_header_text returns the text of a header as the safetensors package writes it: no
-// white space, metadata first and sorted, padded with spaces to a multiple of eight. Tensors come
-// in the order in which they are listed.
+// safetensors_header_text returns the text of a header as the safetensors package writes it:
+// without white space, metadata first and sorted, padded with spaces to a multiple of eight. The
+// order of tensors is kept.
 std::string safetensors_header_text(const SafetensorsHeader& header);
 
 }  // namespace simmesh::checkpoint

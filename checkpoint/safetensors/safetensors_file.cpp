@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t length_bytes = 8;
 
-// The length is stored with its lowest byte first.
+// Returns the length as a file has it, with the lowest byte first.
 std::array<std::byte, length_bytes> bytes_of_length(std::uint64_t length) {
   std::array<std::byte, length_bytes> bytes;
   for (std::size_t i = 0; i < length_bytes; ++i) bytes[i] = std::byte(length >> (8 * i));
@@ -56,6 +56,10 @@ SafetensorsHeader read_safetensors_header(const Store& store, const std::string&
   }
 }
 
+SafetensorsEntry entry_of(const StoredTensor& tensor) {
+  return {tensor.name, tensor.dtype, tensor.shape, 0, 0};
+}
+
 std::int64_t SafetensorsLayout::file_bytes() const {
   return header.data_begin() + (header.tensors.empty() ? 0 : header.tensors.back().end);
 }
@@ -81,7 +85,7 @@ SafetensorsLayout lay_out_safetensors(const std::vector<SafetensorsEntry>& entri
     layout.header.tensors.push_back(std::move(entry));
   }
   layout.text = safetensors_header_text(layout.header);
-  // What can't be read back is not written.
+  // Raises if the file could not be read back.
   parse_safetensors_header(layout.text, end);
   layout.header.length = std::int64_t(layout.text.size());
   return layout;

@@ -6,17 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/catalog/catalog.h"
 #include "checkpoint/safetensors/header.h"
 #include "checkpoint/store/store.h"
 
 namespace simmesh::checkpoint {
 
 // read_safetensors_header reads the header of a file in a store, and no data. Raises a ValueError
-// that names the file for one that isn't a safetensors file, before it allocates anything by a size
-// that the file claims.
+// that names the file if it is no safetensors file. It never allocates by a size that the file only
+// claims.
 SafetensorsHeader read_safetensors_header(const Store& store, const std::string& path);
 
-// WrittenTensor is a tensor to be written: row-major elements.
+// WrittenTensor is a tensor that is written. The bytes are its row-major elements.
 struct WrittenTensor {
   std::string name;
   StoredDType dtype = StoredDType::f32;
@@ -26,8 +27,11 @@ struct WrittenTensor {
 
 using SafetensorsMetadata = std::optional<std::map<std::string, std::string>>;
 
-// SafetensorsLayout is a file as it will be written: its header, and for each tensor of the header
-// its place in the list that was given.
+// entry_of returns the entry of a tensor of a catalog, without offsets.
+SafetensorsEntry entry_of(const StoredTensor& tensor);
+
+// SafetensorsLayout is the layout of a file before it is written: its header, and for each tensor
+// of the header its place in the caller's list.
 struct SafetensorsLayout {
   SafetensorsHeader header;
   std::vector<std::size_t> order;
@@ -41,21 +45,20 @@ struct SafetensorsLayout {
 // that don't fit dtype and shape.
 SafetensorsLayout lay_out_safetensors(const std::vector<WrittenTensor>& tensors,
                                       const SafetensorsMetadata& metadata = {});
-// The same where only names, dtypes and shapes are known; the offsets of the entries are not looked
-// at.
+// This one needs only names, dtypes and shapes; it ignores the offsets of the entries.
 SafetensorsLayout lay_out_safetensors(const std::vector<SafetensorsEntry>& entries,
                                       const SafetensorsMetadata& metadata = {});
 
-// safetensors_header_bytes returns what stands before the data of a file: the length of the
-// header's text, and the text.
+// safetensors_header_bytes returns the bytes before the data: the length of the header's text, and
+// the text.
 std::vector<std::byte> safetensors_header_bytes(const SafetensorsLayout& layout);
 
 // write_safetensors appends a whole file, with the bytes that the safetensors package writes. The
-// layout is that of these tensors.
+// layout must be that of the tensors.
 void write_safetensors(OutputFile& file, const SafetensorsLayout& layout,
                        const std::vector<WrittenTensor>& tensors);
-// bytes_of returns the bytes of a tensor by its place in the list, one after the other as they lie
-// in the file; what it returned last is no longer needed then.
+// This one calls bytes_of for the bytes of each tensor, by its place in the list, in the order of
+// the file. The bytes are needed until the next call.
 void write_safetensors(OutputFile& file, const SafetensorsLayout& layout,
                        const std::function<Bytes(std::size_t tensor)>& bytes_of);
 void write_safetensors(OutputFile& file, const std::vector<WrittenTensor>& tensors,

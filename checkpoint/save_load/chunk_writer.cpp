@@ -10,7 +10,7 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// From this size on, copying costs more than writing apart.
+// From this size on, a copy costs more than a write of its own.
 constexpr std::size_t gathered_bytes_max = 64 << 10;
 
 }  // namespace

@@ -9,19 +9,19 @@
 
 namespace simmesh::checkpoint {
 
-// ChunkWriter appends chunks to a file from where they lie in memory, in pieces that are hashed and
-// written while they are in the cache. What is small is gathered and written at once, so what was
-// appended is in the file only after flush.
+// ChunkWriter appends chunks to a file straight from memory, in pieces that are hashed and written
+// while they are in the cache. Small pieces are gathered and written at once, so appended bytes are
+// in the file only after flush.
 class ChunkWriter {
  public:
-  // The file lives longer.
+  // The file must outlive this.
   explicit ChunkWriter(OutputFile& file) : file_(file) {}
 
-  // append writes bytes; or the elements of a tensor, row-major whatever its strides, and returns
-  // their bits_hash. Raises what the file raises.
+  // append writes bytes, or the elements of a tensor in row-major order. It returns the bits_hash
+  // of the elements. Raises what the file raises.
   void append(Bytes bytes);
   std::uint64_t append(const Tensor& part);
-  // flush writes what was gathered.
+  // flush writes the gathered pieces.
   void flush();
 
  private:

@@ -12,8 +12,8 @@
 #include "checkpoint/mapping/mapping.h"
 #include "checkpoint/read/exchange.h"
 #include "checkpoint/read/fetch.h"
-#include "checkpoint/read/made_once.h"
-#include "checkpoint/read/open.h"
+#include "checkpoint/read/open_together.h"
+#include "checkpoint/read/rank_text.h"
 #include "checkpoint/save_load/local_load.h"
 #include "checkpoint/save_load/master_weights.h"
 #include "collectives/collectives.h"
@@ -26,44 +26,16 @@ namespace {
 
 constexpr std::size_t listed_max = 20;
 
-// Rank 0 reads what the checkpoint holds, and tells the others.
-std::shared_ptr<const OpenCheckpoint> open_together(const Location& location,
-                                                    const ProcessGroup& world) {
-  std::shared_ptr<const OpenCheckpoint> opened;
-  std::string folder, catalog;
-  auto made = [&](const auto& make) {
-    return made_once<OpenCheckpoint>(catalog + '\n' + folder, make);
-  };
-  together(world, [&] {
-    if (world.rank() != 0) return;
-    OpenCheckpoint found = open(location);
-    folder = found.folder;
-    catalog = catalog_text(found.catalog);
-    opened = made([&] { return std::move(found); });
-  });
-  catalog = broadcast_object(catalog, 0, world);
-  folder = broadcast_object(folder, 0, world);
-  together(world, [&] {
-    if (world.rank() != 0)
-      opened = made([&] { return OpenCheckpoint{parse_catalog(catalog), folder}; });
-  });
-  return opened;
-}
-
-// Names of all ranks: some values are of a rank alone.
+// Returns the names of all ranks, since one rank alone may have a value.
 std::set<std::string> all_names(const StateDict& state, const ProcessGroup& world) {
-  std::string text;
-  for (const StateDict::Entry& entry : state.entries()) text += entry.name + '\0';
+  RankTextWriter writer;
+  for (const StateDict::Entry& entry : state.entries()) writer.add(entry.name);
   std::set<std::string> names;
   std::string before;
-  for (std::string& other : all_gather_text(text, world)) {
+  for (std::string& other : all_gather_text(writer.text(), world)) {
     // Most ranks have the same names.
     if (other == before) continue;
-    for (std::size_t begin = 0; begin < other.size();) {
-      std::size_t end = other.find('\0', begin);
-      names.insert(other.substr(begin, end - begin));
-      begin = end + 1;
-    }
+    for (RankTextReader reader(other); !reader.at_end();) names.insert(reader.text());
     before = std::move(other);
   }
   return names;
@@ -79,7 +51,7 @@ class Load {
         options_(options),
         world_(ProcessGroup::world()),
         shared_(open_together(location, world_)),
-        opened_(*shared_),
+        opened_(shared_->opened),
         names_(all_names(state, world_)),
         mapping_(options.mapping.empty() ? master_statements(state, names_, opened_.catalog)
                                          : options.mapping,
@@ -101,21 +73,21 @@ class Load {
   void fill_mapped();
   void load_objects();
 
-  // A piece of a tensor of this rank that is made of some of the wanted boxes.
+  // A piece of a tensor of this rank, and the wanted boxes that it is made of.
   struct Target {
     const MappedTensor* mapped;
     Piece piece;
     std::size_t first_want, wants;
   };
 
-  // Whether a target is one wanted box, with its dims in order and its dtype.
+  // True if a target is one wanted box, with its dims in order and its dtype.
   static bool is_as_stored(const Target& target);
 
   StateDict& state_;
   const Location& location_;
   const LoadOptions& options_;
   ProcessGroup world_;
-  std::shared_ptr<const OpenCheckpoint> shared_;  // with the other ranks
+  std::shared_ptr<const SharedCheckpoint> shared_;  // by all ranks
   const OpenCheckpoint& opened_;
   std::set<std::string> names_;  // that any rank wants
   Mapping mapping_;
@@ -187,11 +159,12 @@ void Load::refuse_differences() const {
   if (!options_.allow_unexpected) text += listed("only in the checkpoint", report_.unexpected);
   text += listed("different", mismatched_);
   if (!text.empty())
-    raise(ErrorKind::key_error, "checkpoint/load", "{} doesn't fit what is to be loaded:{}",
+    raise(ErrorKind::key_error, "checkpoint/load", "{} doesn't fit the state dict:{}",
           location_.text(), text);
 }
 
-// What is stored as it is wanted goes straight to its place, else to a tensor of its own.
+// Wants the boxes of a tensor. A box that is stored as it is wanted goes straight to its place, any
+// other one to a tensor of its own.
 void Load::want(const LocalTensor& local) {
   const MappedTensor* mapped = mapping_.find(local.name);
   if (mapped == nullptr || mapping_.is_left_alone(local.name)) return;
@@ -223,7 +196,7 @@ bool Load::is_as_stored(const Target& target) {
 void Load::fill_mapped() {
   Ledger::Uncharged host;
   for (Target& target : targets_) {
-    // Boxes come in the order in which they were wanted.
+    // load_mapped asks for boxes in the order in which they were wanted.
     std::size_t next = target.first_want;
     Tensor values = load_mapped(*target.mapped, target.piece.box,
                                 [&](const std::string&, const Box&) { return wanted_[next++].to; });
@@ -247,7 +220,7 @@ LoadReport Load::run() {
     Ledger::Uncharged host;
     for (const LocalTensor& local : locals_) want(local);
   }
-  Fetched fetched = fetch(*location_.store, opened_, wanted_, world_);
+  Fetched fetched = fetch(*location_.store, *shared_, wanted_, world_);
   report_.bytes_needed = fetched.bytes_needed;
   report_.bytes_read = fetched.bytes_read;
   fill_mapped();

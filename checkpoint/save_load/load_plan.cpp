@@ -7,7 +7,7 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// The dim of the largest extent; the first of equal ones.
+// Returns the dim of the largest extent, the first of equal ones.
 std::size_t sweep_dim(const Box& wanted, gsl::span<const Box> chunks) {
   std::size_t sweep = 0;
   std::int64_t largest = -1;

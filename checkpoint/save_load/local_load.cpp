@@ -20,7 +20,7 @@ bool is_same(const StoredTensor& stored, const LocalTensor& local) {
              [](const StoredChunk& chunk, const Piece& piece) { return chunk.box == piece.box; });
 }
 
-// Whether a rank wants just what its record has, in the order in which that was saved.
+// True if a rank wants exactly what its record has, in the same order.
 bool matches(const LocalRecord& record, const StateDict& state,
              const std::vector<LocalTensor>& locals, const ProcessGroup& group) {
   if (record.world != group.size() || record.rank != group.rank()) return false;
@@ -35,7 +35,7 @@ bool matches(const LocalRecord& record, const StateDict& state,
                     locals.end(), is_same);
 }
 
-// The numbers of all ranks, by a reduction.
+// Reduces the numbers of all ranks to one.
 std::int64_t reduced(std::int64_t number, ReduceOp op, const ProcessGroup& group) {
   Ledger::Uncharged host;
   Tensor all = all_reduce(full(Shape{1}, DType::int64, double(number)), op, group);
@@ -52,11 +52,12 @@ std::optional<LoadReport> load_local(StateDict& state, const std::vector<LocalTe
   std::int64_t bytes_read = 0;
   together(group, [&] {
     Ledger::Uncharged host;
+    OpenCheckpoint checkpoint = {record->catalog, location.name};
     for (std::size_t i = 0; i < locals.size(); ++i) {
-      const StoredTensor& tensor = record->catalog.tensors[i];
+      const StoredTensor& tensor = checkpoint.catalog.tensors[i];
       for (std::size_t piece = 0; piece < tensor.chunks.size(); ++piece) {
         Tensor part = locals[i].pieces[piece].part;
-        ChunkReader(*location.store, location.name, tensor, tensor.chunks[piece]).read_all(part);
+        ChunkReader(*location.store, checkpoint, tensor, tensor.chunks[piece]).read_all(part);
         bytes_read += std::int64_t(part.bytes());
       }
     }

@@ -11,12 +11,12 @@
 
 namespace simmesh::checkpoint {
 
-// load_local fills a state dict from the files that each rank wrote itself, where nothing has
-// changed since: every rank has a LocalRecord (see SaveOptions::keeps_local) of a world of as many
-// ranks, with just the names, shapes, dtypes and boxes that it wants. All ranks decide alike: one
-// all-reduce takes the minimum of their answers, and where one of them says no the result is
-// nullopt and nothing was loaded. Then ranks send each other nothing, and read neither the manifest
-// nor another rank's files; what they read is compared with its hashes.
+// load_local fills a state dict from the files that each rank wrote itself, if nothing has changed
+// since. That is so if every rank has a LocalRecord (see SaveOptions::keeps_local) of a world of as
+// many ranks, with exactly the names, shapes, dtypes and boxes that it wants. One all-reduce takes
+// the minimum of their answers, so all ranks decide alike. If one of them says no, it returns
+// nullopt and loads nothing. Ranks send each other nothing more. They read neither the manifest nor
+// another rank's files, and compare all bytes with their hashes.
 std::optional<LoadReport> load_local(StateDict& state, const std::vector<LocalTensor>& locals,
                                      const Location& location, const ProcessGroup& group);
 

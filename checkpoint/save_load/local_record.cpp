@@ -17,7 +17,7 @@ std::uint64_t hash_of_record(std::string_view text) {
   return bits_hash(gsl::as_bytes(gsl::span<const char>(text.data(), text.size())));
 }
 
-// Takes the text up to the next space or line end.
+// Takes and returns the text up to the next space or line end.
 std::string_view next_word(std::string_view& text) {
   std::size_t end = std::min(text.find_first_of(" \n"), text.size());
   std::string_view word = text.substr(0, end);

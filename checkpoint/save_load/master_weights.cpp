@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view model_prefix = "model.", master_prefix = "master.";
 
-// What may stand in a checkpoint for a name that it doesn't have.
+// Returns the name that may stand in a checkpoint for a name that it doesn't have.
 std::optional<std::string> stand_in(std::string_view name) {
   if (name.starts_with(model_prefix))
     return std::string(master_prefix).append(name.substr(model_prefix.size()));

@@ -9,12 +9,12 @@
 
 namespace simmesh::checkpoint {
 
-// master_statements returns the mapping statements by which parameters and their float32 masters
-// stand for each other: a checkpoint of 16-bit parameters that have masters holds these alone, as
-// "master.NAME", and from them "model.NAME" is rebuilt, rounded to the dtype that this rank's state
-// dict has. A wanted master that isn't there is made from the parameter. Of what is wanted under
-// both names nothing is rebuilt. `wanted` has the names of all ranks, so that all make statements
-// for the same ones.
+// master_statements returns the mapping statements that make parameters from their float32 masters,
+// and masters from parameters. A checkpoint of 16-bit parameters with masters has only the masters,
+// as "master.NAME". "model.NAME" is rebuilt from them, rounded to the dtype of this rank's state
+// dict. A wanted master that isn't stored is made from the parameter. If both names are wanted,
+// nothing is rebuilt. `wanted` has the names of all ranks, so that all ranks make the same
+// statements.
 std::vector<std::string> master_statements(const StateDict& state,
                                            const std::set<std::string>& wanted,
                                            const Catalog& catalog);

@@ -6,7 +6,7 @@
 #include "checkpoint/catalog/manifest.h"
 #include "checkpoint/read/exchange.h"
 #include "core/check/error.h"
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 
 namespace simmesh::checkpoint {
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* random_name = "random";
 
-// Both numbers as the bits of a signed one, which JSON has.
+// Returns both numbers with the same bits as signed ones, since JSON has those.
 JsonValue value_of(const Generator& generator) {
   JsonValue value = JsonValue::object();
   value.set("seed", JsonValue::of(std::bit_cast<std::int64_t>(generator.seed)));
@@ -35,7 +35,7 @@ Generator generator_of(const JsonValue& value) {
   return {number("seed"), number("stream")};
 }
 
-// The generator that a rank of a group goes on with.
+// Returns the generator with which a rank of a group goes on.
 Generator own_generator(const JsonValue& value, const ProcessGroup& group) {
   const auto* list = value.get<JsonValue::List>();
   if (list == nullptr) return generator_of(value);

@@ -5,11 +5,11 @@
 
 namespace simmesh::checkpoint {
 
-// add_random_state adds the default generator of every rank of a group under the name "random", so
-// that a loaded run draws the numbers that the saved one would have drawn. Equal generators, which
-// distributed tensors need, are stored once, and any number of ranks can load them. Different ones
-// are stored as a list in the order of the group; loading that raises a ValueError on another
-// number of ranks. All members call it: one all-gather.
+// add_random_state adds the default generator of every rank of a group under the name "random". A
+// loaded run draws the numbers that the saved one would have drawn. Equal generators, which
+// DTensors need, are stored once, and any number of ranks can load them. Different ones are stored
+// as a list in the order of the group; a load on another number of ranks raises a ValueError. All
+// members call it, and it makes one all-gather.
 //
 //   checkpoint::StateDict state;
 //   checkpoint::add_random_state(state);

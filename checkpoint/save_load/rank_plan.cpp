@@ -1,23 +1,9 @@
 #include "checkpoint/save_load/rank_plan.h"
 
-#include <nlohmann/json.hpp>
-
 #include "checkpoint/catalog/manifest.h"
+#include "checkpoint/read/rank_text.h"
 
 namespace simmesh::checkpoint {
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json plan_dims(DimSpan dims) { return std::vector<std::int64_t>(dims.begin(), dims.end()); }
-
-Dims dims_of_plan(const Json& json) {
-  auto numbers = json.get<std::vector<std::int64_t>>();
-  return {numbers.begin(), numbers.end()};
-}
-
-}  // namespace
 
 RankPlan rank_plan(const StateDict& state, const std::vector<LocalTensor>& locals) {
   RankPlan plan;
@@ -32,33 +18,37 @@ RankPlan rank_plan(const StateDict& state, const std::vector<LocalTensor>& local
 }
 
 std::string plan_text(const RankPlan& plan) {
-  Json tensors = Json::array(), objects = Json::array();
+  RankTextWriter writer;
+  writer.add(std::int64_t(plan.tensors.size()));
   for (const RankTensor& tensor : plan.tensors) {
-    Json boxes = Json::array();
-    for (const Box& box : tensor.boxes)
-      boxes.push_back({plan_dims(box.offsets), plan_dims(box.sizes)});
-    tensors.push_back(
-        {tensor.name, plan_dims(tensor.shape), to_string(tensor.dtype), std::move(boxes)});
+    writer.add(tensor.name);
+    writer.add(DimSpan(tensor.shape));
+    writer.add(std::int64_t(tensor.dtype));
+    writer.add(std::int64_t(tensor.boxes.size()));
+    for (const Box& box : tensor.boxes) writer.add(box);
   }
-  for (const auto& [name, value] : plan.objects) objects.push_back({name, value});
-  return Json{{"tensors", std::move(tensors)}, {"objects", std::move(objects)}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+  for (const auto& [name, value] : plan.objects) {
+    writer.add(name);
+    writer.add(value);
+  }
+  return writer.text();
 }
 
 RankPlan parse_plan(std::string_view text) {
-  Json json = Json::parse(text);
+  RankTextReader reader(text);
   RankPlan plan;
-  for (const Json& entry : json.at("tensors")) {
-    RankTensor tensor = {entry[0].get<std::string>(),
-                         dims_of_plan(entry[1]),
-                         dtype_from_string(entry[2].get<std::string>()),
-                         {}};
-    for (const Json& box : entry[3])
-      tensor.boxes.push_back({dims_of_plan(box[0]), dims_of_plan(box[1])});
-    plan.tensors.push_back(std::move(tensor));
+  plan.tensors.resize(std::size_t(reader.number()));
+  for (RankTensor& tensor : plan.tensors) {
+    tensor.name = reader.text();
+    tensor.shape = reader.dims();
+    tensor.dtype = DType(reader.number());
+    tensor.boxes.resize(std::size_t(reader.number()));
+    for (Box& box : tensor.boxes) box = reader.box();
   }
-  for (const Json& entry : json.at("objects"))
-    plan.objects.emplace_back(entry[0].get<std::string>(), entry[1].get<std::string>());
+  while (!reader.at_end()) {
+    std::string name = reader.text();
+    plan.objects.emplace_back(std::move(name), reader.text());
+  }
   return plan;
 }
 

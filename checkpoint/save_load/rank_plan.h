@@ -9,7 +9,7 @@
 
 namespace simmesh::checkpoint {
 
-// RankTensor is what other ranks have to know of a tensor that a rank holds or wants.
+// RankTensor describes a tensor of a rank to other ranks.
 struct RankTensor {
   std::string name;
   Shape shape;
@@ -17,17 +17,16 @@ struct RankTensor {
   std::vector<Box> boxes;
 };
 
-// RankPlan is what a rank brings to a save, or wants from a load: tensors, and the names of its
-// other values.
+// RankPlan is a rank's part of a save: its tensors and other values.
 struct RankPlan {
   std::vector<RankTensor> tensors;
-  std::vector<std::pair<std::string, std::string>> objects;  // name, and the value as JSON
+  std::vector<std::pair<std::string, std::string>> objects;  // names, and values as JSON
 };
 
-// rank_plan describes a rank's part of a state dict.
+// rank_plan returns a rank's part of a state dict.
 RankPlan rank_plan(const StateDict& state, const std::vector<LocalTensor>& locals);
 
-// plan_text and parse_plan pass a plan to other ranks.
+// plan_text returns a plan as a text for other ranks, and parse_plan the plan of a text.
 std::string plan_text(const RankPlan& plan);
 RankPlan parse_plan(std::string_view text);
 

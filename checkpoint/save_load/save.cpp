@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 #include <map>
 #include <optional>
-#include <sstream>
 
 #include "checkpoint/catalog/manifest.h"
 #include "checkpoint/catalog/piece.h"
+#include "checkpoint/format/formats.h"
 #include "checkpoint/read/exchange.h"
 #include "checkpoint/read/made_once.h"
+#include "checkpoint/read/rank_text.h"
 #include "checkpoint/safetensors/safetensors_file.h"
 #include "checkpoint/save_load/chunk_writer.h"
 #include "checkpoint/save_load/local_record.h"
@@ -23,14 +24,14 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// One chunk that a rank writes: a box of a tensor of the catalog.
+// ChunkToWrite is a chunk that a rank writes: a box of a tensor of the catalog.
 struct ChunkToWrite {
   std::size_t tensor = 0;
   Box box;
-  std::size_t local = 0, piece = 0;  // of the rank
+  std::size_t local = 0, piece = 0;  // indices of the rank's tensor and piece
 };
 
-// GlobalPlan is what all ranks write, made from the texts of all of them.
+// GlobalPlan has the chunks that all ranks write. It is made from the texts of all ranks.
 struct GlobalPlan {
   std::vector<StoredTensor> tensors;  // without chunks
   std::vector<StoredObject> objects;
@@ -113,7 +114,7 @@ void GlobalPlanner::assign() {
 
 std::string file_name(std::int64_t rank) { return fmt::format("rank_{:05}.safetensors", rank); }
 
-// FilePlan is one file of a rank, and which of the rank's chunks it has.
+// FilePlan is one file of a rank, with the indices of the rank's chunks that it has.
 struct FilePlan {
   std::string name;
   std::vector<std::size_t> chunks;
@@ -139,35 +140,16 @@ std::string chunk_name(const StoredTensor& tensor, const Box& box) {
   return fmt::format("{}@{}", tensor.name, fmt::join(box.offsets, ","));
 }
 
-// WrittenFile is what a rank tells of its file: where its chunks begin, and all hashes.
+// WrittenFile is a rank's report of a file: the begins of its chunks, and all hashes.
 struct WrittenFile {
   ManifestFile file;
   std::vector<std::int64_t> begins;
   std::vector<std::uint64_t> hashes;
-
-  std::string text() const {
-    return fmt::format("{} {} {} {} {}", file.bytes, file.header_bytes, file.header_hash,
-                       fmt::join(begins, " "), fmt::join(hashes, " "));
-  }
-  static WrittenFile parse(const std::string& text, const FilePlan& plan) {
-    WrittenFile written;
-    std::vector<std::uint64_t> numbers;
-    for (std::size_t begin = 0; begin < text.size();) {
-      std::size_t space = std::min(text.find(' ', begin), text.size());
-      if (space > begin) numbers.push_back(std::stoull(text.substr(begin, space - begin)));
-      begin = space + 1;
-    }
-    auto chunks = std::ptrdiff_t(plan.chunks.size());
-    written.file = {plan.name, std::int64_t(numbers[0]), std::int64_t(numbers[1]), numbers[2]};
-    written.begins.assign(numbers.begin() + 3, numbers.begin() + 3 + chunks);
-    written.hashes.assign(numbers.begin() + 3 + chunks, numbers.end());
-    return written;
-  }
 };
 
 using OutputFiles = std::vector<std::unique_ptr<OutputFile>>;
 
-// Writes some chunks of a rank into a file, which is to be synced.
+// Writes some chunks of a rank into a new file, and leaves the sync to the caller.
 WrittenFile write_file(Store& store, const std::string& folder, const std::string& name,
                        const std::vector<ChunkToWrite>& chunks, const GlobalPlan& plan,
                        const std::vector<LocalTensor>& locals, OutputFiles& files) {
@@ -202,33 +184,55 @@ std::vector<ChunkToWrite> some_of(const std::vector<ChunkToWrite>& chunks,
   return some;
 }
 
-// RankFiles is what a rank tells of all its files, one line for each.
+// RankFiles is a rank's report of all its files.
 struct RankFiles {
-  std::vector<WrittenFile> tensors;  // as files_of lists them
-  std::vector<ManifestFile> others;  // of a local resume
-
-  std::string text() const {
-    std::string text;
-    for (const WrittenFile& file : tensors) text += file.text() + "\n";
-    for (const ManifestFile& file : others)
-      text +=
-          fmt::format("{} {} {} {}\n", file.name, file.bytes, file.header_bytes, file.header_hash);
-    return text;
-  }
-  static RankFiles parse(const std::string& text, const std::vector<FilePlan>& plans) {
-    RankFiles files;
-    std::istringstream lines(text);
-    std::string line;
-    for (const FilePlan& plan : plans) {
-      std::getline(lines, line);
-      files.tensors.push_back(WrittenFile::parse(line, plan));
-    }
-    for (ManifestFile file;
-         lines >> file.name >> file.bytes >> file.header_bytes >> file.header_hash;)
-      files.others.push_back(file);
-    return files;
-  }
+  std::vector<WrittenFile> tensors;  // in the order of files_of
+  std::vector<ManifestFile> others;  // the record and the replicas for a local resume
 };
+
+void add_file_to(RankTextWriter& writer, const ManifestFile& file) {
+  writer.add(file.name);
+  writer.add(file.bytes);
+  writer.add(file.header_bytes);
+  writer.add(std::int64_t(file.header_hash));
+}
+
+ManifestFile file_from(RankTextReader& reader) {
+  ManifestFile file;
+  file.name = reader.text();
+  file.bytes = reader.number();
+  file.header_bytes = reader.number();
+  file.header_hash = std::uint64_t(reader.number());
+  return file;
+}
+
+std::string files_text(const RankFiles& files) {
+  RankTextWriter writer;
+  writer.add(std::int64_t(files.tensors.size()));
+  for (const WrittenFile& written : files.tensors) {
+    add_file_to(writer, written.file);
+    writer.add(std::int64_t(written.begins.size()));
+    for (std::int64_t begin : written.begins) writer.add(begin);
+    for (std::uint64_t hash : written.hashes) writer.add(std::int64_t(hash));
+  }
+  for (const ManifestFile& file : files.others) add_file_to(writer, file);
+  return writer.text();
+}
+
+RankFiles parse_files(std::string_view text) {
+  RankTextReader reader(text);
+  RankFiles files;
+  files.tensors.resize(std::size_t(reader.number()));
+  for (WrittenFile& written : files.tensors) {
+    written.file = file_from(reader);
+    written.begins.resize(std::size_t(reader.number()));
+    written.hashes.resize(written.begins.size());
+    for (std::int64_t& begin : written.begins) begin = reader.number();
+    for (std::uint64_t& hash : written.hashes) hash = std::uint64_t(reader.number());
+  }
+  while (!reader.at_end()) files.others.push_back(file_from(reader));
+  return files;
+}
 
 StoredChunk stored_chunk(const GlobalPlan& plan, const ChunkToWrite& chunk,
                          const WrittenFile& written, std::size_t place) {
@@ -247,7 +251,7 @@ Manifest manifest_of(const GlobalPlan& plan, const std::vector<std::string>& tol
   std::vector<StoredTensor> tensors = plan.tensors;
   for (std::size_t rank = 0; rank < told.size(); ++rank) {
     std::vector<FilePlan> plans = files_of(plan, rank, layout);
-    RankFiles files = RankFiles::parse(told[rank], plans);
+    RankFiles files = parse_files(told[rank]);
     for (std::size_t i = 0; i < plans.size(); ++i) {
       manifest.files.push_back(files.tensors[i].file);
       for (std::size_t place = 0; place < plans[i].chunks.size(); ++place) {
@@ -257,11 +261,12 @@ Manifest manifest_of(const GlobalPlan& plan, const std::vector<std::string>& tol
     }
     manifest.files.insert(manifest.files.end(), files.others.begin(), files.others.end());
   }
-  manifest.catalog = {"simmesh", std::move(tensors), plan.objects};
+  manifest.catalog.tensors = std::move(tensors);
+  manifest.catalog.objects = plan.objects;
   return manifest;
 }
 
-// RankWriter writes all files of a rank; they are safe after `sync`.
+// RankWriter writes all files of a rank. They survive a stop of the machine after `sync`.
 class RankWriter {
  public:
   RankWriter(Store& store, std::string folder, const GlobalPlan& plan,
@@ -295,7 +300,7 @@ class RankWriter {
     return written;
   }
 
-  // The boxes of this rank that another one stores.
+  // Returns the boxes of this rank that another one stores.
   std::vector<ChunkToWrite> replicas() const {
     std::map<std::string, std::size_t> tensors;
     for (std::size_t i = 0; i < plan_.tensors.size(); ++i) tensors[plan_.tensors[i].name] = i;
@@ -317,7 +322,7 @@ class RankWriter {
       files.clear();
       keep_whole(name, read_file(store_, joined(folder_, name), bytes));
     }
-    LocalRecord record = {world_, rank_, {"simmesh", {}, {}}};
+    LocalRecord record = {world_, rank_, {std::string(simmesh_format.name), {}, {}}};
     for (std::size_t local = 0; local < locals_.size(); ++local) {
       const LocalTensor& tensor = locals_[local];
       record.catalog.tensors.push_back({tensor.name, stored_dtype(tensor.dtype), tensor.shape, {}});
@@ -331,7 +336,7 @@ class RankWriter {
     keep_whole(name, gsl::as_bytes(gsl::span<const char>(text)));
   }
 
-  // Adds a file of which the manifest has one hash.
+  // Adds a file for which the manifest has one hash.
   void keep_whole(const std::string& name, Bytes bytes) {
     auto count = std::int64_t(bytes.size());
     files_.others.push_back({name, count, count, bits_hash(bytes)});
@@ -371,11 +376,13 @@ SaveReport save(const StateDict& state, const Location& location, const SaveOpti
     text = plan_text(rank_plan(state, locals));
   });
   std::vector<std::string> texts = all_gather_text(text, world);
-  std::shared_ptr<const GlobalPlan> shared_plan = made_once<GlobalPlan>(
-      fmt::format("{}", fmt::join(texts, "\n")), [&] { return GlobalPlanner(texts).plan(); });
+  RankTextWriter key;
+  for (const std::string& of_rank : texts) key.add(of_rank);
+  std::shared_ptr<const GlobalPlan> shared_plan =
+      made_once<GlobalPlan>(key.text(), [&] { return GlobalPlanner(texts).plan(); });
   const GlobalPlan& plan = *shared_plan;
 
-  // Rank 0 makes the commit; the others know where to write.
+  // Rank 0 makes the commit, and tells the others its folder.
   std::unique_ptr<Commit> commit;
   together(world, [&] {
     if (rank == 0) commit = std::make_unique<Commit>(location);
@@ -383,8 +390,8 @@ SaveReport save(const StateDict& state, const Location& location, const SaveOpti
   std::string folder = broadcast_object(commit ? commit->staging() : "", 0, world);
   std::string told;
   RankWriter writer(*location.store, folder, plan, locals, world);
-  together(world, [&] { told = writer.write(state, options).text(); });
-  // While a rank waits for its disk, the others' bytes are on their way too.
+  together(world, [&] { told = files_text(writer.write(state, options)); });
+  // All ranks write before the first one waits for its disk.
   together(world, [&] { writer.sync(); });
   std::vector<std::string> files = all_gather_text(told, world);
   std::string number;

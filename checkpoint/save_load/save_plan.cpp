@@ -7,7 +7,7 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// Where a box lies: a rank, and the number of the item there.
+// Holder is a rank that has a box, and the index of its item.
 struct Holder {
   std::size_t rank, item;
 };

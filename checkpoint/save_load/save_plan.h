@@ -8,25 +8,23 @@
 
 namespace simmesh::checkpoint {
 
-// SaveItem is a value that a rank holds and could write: a box of a tensor, or an object, which has
-// no box.
+// SaveItem is a value that a rank could write: a box of a tensor, or an object without a box.
 struct SaveItem {
   std::string name;
   Box box;
-  // What the item counts when ranks share the writing.
+  // The cost of the item, for an even share of the writing.
   std::int64_t weight = 0;
 };
 
-// SavePlan says which rank writes what.
+// SavePlan assigns items to the ranks that write them.
 struct SavePlan {
-  // For each rank, which of its items it writes, in the order of the items.
+  // For each rank, the indices of the items that it writes, ascending.
   std::vector<std::vector<std::size_t>> items;
 };
 
-// plan_save gives each box that several ranks hold, known by the tensor's name and the box's
-// offsets, to the rank that has the least to write so far, the lowest one of equal ones. Boxes are
-// taken in the order in which they first appear, rank by rank, as torch.distributed.checkpoint
-// takes them.
+// plan_save assigns each box to one of its holders: the rank with the least to write so far, the
+// lowest of equal ones. Boxes are equal if the tensor's name and the offsets are. They are assigned
+// in the order in which they first appear, rank by rank, as in torch.distributed.checkpoint.
 SavePlan plan_save(const std::vector<std::vector<SaveItem>>& items_of_ranks);
 
 }  // namespace simmesh::checkpoint

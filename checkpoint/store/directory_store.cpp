@@ -28,7 +28,7 @@ constexpr const char* lock_file = ".lock";
   fail_in_folder(what, place, std::strerror(errno));
 }
 
-// FileHandle closes its file when it goes.
+// FileHandle closes its file in its destructor.
 class FileHandle {
  public:
   FileHandle(const std::string& place, int flags) : handle_(::open(place.c_str(), flags, 0666)) {}
@@ -44,7 +44,8 @@ class FileHandle {
   int handle_;
 };
 
-// The system lets a lock go when the last handle of the file is closed.
+// DirectoryLock holds the lock as long as its file is open: the system frees it with the last
+// handle.
 class DirectoryLock final : public StoreLock {
  public:
   explicit DirectoryLock(FileHandle file) : file_(std::move(file)) {}
@@ -96,7 +97,7 @@ class DirectoryOutput final : public OutputFile {
   }
 
  private:
-  // Lets the disk begin while more is written. What goes wrong with it, sync says.
+  // Lets the disk start while more is written. Errors appear in sync.
   void start_to_disk() {
 #ifdef SYNC_FILE_RANGE_WRITE
     ::sync_file_range(file_.get(), started_, written_ - started_, SYNC_FILE_RANGE_WRITE);
@@ -108,7 +109,7 @@ class DirectoryOutput final : public OutputFile {
 
   FileHandle file_;
   std::string place_;
-  std::int64_t written_ = 0, started_ = 0;  // bytes in the file, and on their way to the disk
+  std::int64_t written_ = 0, started_ = 0;  // bytes in the file, and sent to the disk
 };
 
 std::vector<std::string> sorted(std::vector<std::string> names) {
@@ -195,7 +196,7 @@ void DirectoryStore::sync_folder(const std::string& folder) {
 }
 
 void DirectoryStore::rename(const std::string& from, const std::string& to) {
-  // The system would replace an empty folder.
+  // rename(2) would replace an empty folder.
   if (std::error_code error; fs::is_directory(place(to), error))
     fail_in_folder("rename", place(from), "the folder " + place(to) + " exists");
   if (::rename(place(from).c_str(), place(to).c_str()) != 0) fail_in_folder("rename", place(from));

@@ -7,8 +7,8 @@
 
 namespace simmesh::checkpoint {
 
-// DirectoryStore keeps files below a folder of the file system, which is made when the first file
-// is. Paths with ".." and absolute ones are refused.
+// DirectoryStore keeps files below a folder of the file system. The folder is made with the first
+// file. Paths with ".." and absolute ones are refused.
 class DirectoryStore final : public Store {
  public:
   explicit DirectoryStore(std::string root) : root_(std::move(root)) {}

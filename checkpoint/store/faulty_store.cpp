@@ -16,7 +16,7 @@ struct FaultyStore::State {
     if (is_stopped) throw MachineStopped();
   }
 
-  // run performs one operation, or what is planned in its place; `half` is what a short write does.
+  // run performs one operation, or the planned fault. `half` is the action of a short write.
   template <class Operation, class Half>
   void run(std::string what, bool needs_space, const Operation& operation, const Half& half) {
     std::lock_guard lock(mutex);

@@ -6,22 +6,22 @@
 
 namespace simmesh::checkpoint {
 
-// MachineStopped is thrown by a FaultyStore whose machine has stopped. It is no Error: a program
-// that catches errors doesn't live to see it.
+// MachineStopped is raised by a FaultyStore whose machine has stopped. It is no Error: a program
+// that catches errors is gone by then.
 struct MachineStopped {};
 
-// FaultyStore is a store in which one operation goes wrong. Operations that change something are
-// counted from 1 on: creating, writing, syncing, renaming, removing. Copies are the same store.
+// FaultyStore is a store in which one operation goes wrong. It counts the operations that change
+// something, from 1 on: create, write, sync, rename, remove. Copies are the same store.
 class FaultyStore final : public Store {
  public:
   // Fault says what goes wrong.
   enum class Fault : std::uint8_t {
-    none,         // operations are counted
-    stop_before,  // the machine stops before the operation, and nothing happens after it
-    stop_after,   // or right after it
+    none,         // only counts
+    stop_before,  // the machine stops before the operation
+    stop_after,   // the machine stops after the operation
     fail,         // the operation raises a RuntimeError and does nothing
     short_write,  // a write writes half of its bytes and then raises; else like fail
-    disk_full,    // from the operation on, whatever creates or writes raises
+    disk_full,    // from the operation on, every create and write raises
   };
   // Plan is a fault and the number of the operation in which it happens.
   struct Plan {
@@ -31,7 +31,7 @@ class FaultyStore final : public Store {
 
   FaultyStore(std::shared_ptr<Store> store, const Plan& plan);
 
-  // operations returns how many have been counted; what the last one was is in words.
+  // operations returns the number of operations so far, and log has each of them in words.
   std::int64_t operations() const;
   const std::vector<std::string>& log() const;
 

@@ -25,7 +25,7 @@ std::vector<std::string> parts(const std::string& path) {
   return names;
 }
 
-// The path of the folder that a name stands in, and the name.
+// Splits a path into its folder and its last name.
 std::pair<std::string, std::string> split(const std::string& path) {
   auto slash = path.rfind('/');
   if (slash == path.npos) return {"", path};

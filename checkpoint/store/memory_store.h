@@ -10,8 +10,8 @@
 
 namespace simmesh::checkpoint {
 
-// MemoryStore keeps files in memory, as a file system with a cache does: what was written is seen
-// at once, and lost if the machine stops, unless it was synced. Copies are the same store.
+// MemoryStore keeps files in memory, as a file system with a cache does. Written bytes are seen at
+// once; if the machine stops, they are lost unless they were synced. Copies are the same store.
 class MemoryStore final : public Store {
  public:
   MemoryStore();
@@ -27,11 +27,11 @@ class MemoryStore final : public Store {
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
 
-  // After says what a machine that stopped may have kept of what wasn't synced: nothing; all; or
-  // the first half of each file, under all names.
+  // After is the part of unsynced bytes that a stopped machine has kept: nothing, everything, or
+  // the first half of each file under all names.
   enum class After : std::uint8_t { only_synced, everything, half_of_each_file };
 
-  // stopped returns a store with what is left after the machine stopped.
+  // stopped returns the store that is left after the machine stopped.
   MemoryStore stopped(After after) const;
 
   // flip inverts one bit of a file.
@@ -40,13 +40,13 @@ class MemoryStore final : public Store {
  private:
   struct Node;
   using Names = std::map<std::string, std::shared_ptr<Node>>;
-  // A file or a folder, whatever name it has.
+  // A file or a folder, by whatever names it has.
   struct Node {
     bool is_folder = false;
     std::vector<std::byte> bytes;
-    std::size_t synced_bytes = 0;  // that survive
+    std::size_t synced_bytes = 0;  // survive a stop
     Names names;                   // as programs see them
-    Names synced_names;            // as they survive
+    Names synced_names;            // survive a stop
   };
   struct State {
     mutable std::mutex mutex;

@@ -13,7 +13,7 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// A name in one checkpoint: a tensor or another value.
+// Named is a tensor or another value of a checkpoint.
 struct Named {
   const StoredTensor* tensor = nullptr;
   const StoredObject* object = nullptr;
@@ -34,7 +34,7 @@ std::string described(const Named& named) {
   return named.object == nullptr ? "" : "the value " + value_text(named.object->value);
 }
 
-// Says in how many elements two tensors of one dtype and shape differ; empty where in none.
+// Describes the elements in which two tensors of one dtype and shape differ; empty if none does.
 std::string elements_that_differ(const std::vector<std::byte>& a, const std::vector<std::byte>& b,
                                  const StoredTensor& tensor) {
   if (a == b) return "";
@@ -50,16 +50,16 @@ std::string elements_that_differ(const std::vector<std::byte>& a, const std::vec
                      a.size() / width, first);
 }
 
-std::string difference(const Named& a, const Named& b, const Location& first,
-                       const std::string& first_folder, const Location& second,
-                       const std::string& second_folder) {
+std::string difference(const Named& a, const Named& b, const Store& first,
+                       const OpenCheckpoint& in_first, const Store& second,
+                       const OpenCheckpoint& in_second) {
   if (a.tensor == nullptr || b.tensor == nullptr || a.tensor->dtype != b.tensor->dtype ||
       a.tensor->shape != b.tensor->shape) {
     std::string there = described(a), here = described(b);
     return there == here ? "" : fmt::format("{} there, {} here", there, here);
   }
-  return elements_that_differ(read_tensor(*first.store, first_folder, *a.tensor),
-                              read_tensor(*second.store, second_folder, *b.tensor), *a.tensor);
+  return elements_that_differ(read_tensor(first, in_first, *a.tensor),
+                              read_tensor(second, in_second, *b.tensor), *a.tensor);
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ std::vector<Difference> diff(const Location& first, const Location& second) {
     auto other = in_second.find(name);
     std::string text = other == in_second.end()
                            ? "only in the first"
-                           : difference(named, other->second, first, a.folder, second, b.folder);
+                           : difference(named, other->second, *first.store, a, *second.store, b);
     if (!text.empty()) differences.push_back({name, std::move(text)});
   }
   for (const auto& [name, named] : in_second)

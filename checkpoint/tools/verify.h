@@ -7,10 +7,9 @@
 
 namespace simmesh::checkpoint {
 
-// verify reads all of a checkpoint and returns what is wrong with it, one sentence each, which
-// names the file, and the tensor and the bytes where it can: none for a checkpoint that is whole.
-// In one of ours every byte is compared with a hash; in others what their formats can tell is
-// checked.
+// verify reads all of a checkpoint and returns one sentence for each problem. A sentence names the
+// file and, if possible, the tensor and the bytes. In a checkpoint of simmesh's own every byte is
+// compared with a hash. In other formats everything is checked that the format can tell.
 std::vector<std::string> verify(const Location& location);
 
 }  // namespace simmesh::checkpoint

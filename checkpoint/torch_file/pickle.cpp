@@ -18,7 +18,7 @@ template <class... Args>
               fmt::format(format, std::forward<Args>(args)...));
 }
 
-// PickleReader is the stack machine that a pickle is written for.
+// PickleReader is the stack machine for which a pickle is written.
 class PickleReader {
  public:
   PickleReader(Bytes bytes, const PickleDialect& dialect, std::deque<PickleNode>& nodes)
@@ -85,7 +85,7 @@ class PickleReader {
     if (stack_.size() <= floor() || stack_.back()->kind != kind) fail("a container was expected");
     return *stack_.back();
   }
-  // Everything above the last mark.
+  // Returns everything above the last mark.
   std::vector<PickleValue> marked() {
     if (marks_.empty()) fail("there is no mark");
     std::vector<PickleValue> values(stack_.begin() + std::ptrdiff_t(marks_.back()), stack_.end());
@@ -243,7 +243,7 @@ bool PickleReader::object(std::uint8_t opcode) {
       push(Kind::object, {callable, arguments});
   } else if (opcode == 'b') {
     PickleValue state = pop();
-    // What a dict has beside its entries is of no use: "_metadata" of a module's tensors.
+    // Attributes of a dict are ignored, such as "_metadata" of a module's tensors.
     if (stack_.size() > floor() && stack_.back()->kind == Kind::dict) return true;
     std::vector<PickleValue>& items = top(Kind::object).items;
     if (items.size() != 2) fail("an object has its state already");

@@ -14,7 +14,7 @@ struct PickleNode;
 using PickleValue = const PickleNode*;
 
 // PickleNode is a value of a Python pickle. Nothing is run to make it: an object is kept as the
-// class or function that would be called and what it would be given. A value may be part of several
+// class or function that Python would call, and its arguments. A value may be part of several
 // others, even of itself.
 struct PickleNode {
   enum class Kind : std::uint8_t {
@@ -25,10 +25,10 @@ struct PickleNode {
     text,
     list,
     tuple,
-    dict,        // items are keys and values in turn; an OrderedDict too
+    dict,        // items are keys and values in turn; also for an OrderedDict
     global,      // a class or function; text is "module.name"
-    object,      // items are the callable, its arguments, and the state if it was given one
-    persistent,  // what the pickle only names; items is its id
+    object,      // items are the callable, its arguments, and the state if there is one
+    persistent,  // a value outside the pickle; items is its id
   };
 
   Kind kind = Kind::none;
@@ -39,19 +39,18 @@ struct PickleNode {
   std::vector<PickleValue> items = {};
 };
 
-// PickleDialect is what a pickle may hold: opcodes, and full names of classes and functions. A name
-// that ends in '*' stands for all that begin so.
+// PickleDialect lists the opcodes, and the full names of the classes and functions, that a pickle
+// may hold. A name that ends in '*' stands for all names that begin so.
 struct PickleDialect {
   std::string_view opcodes;
   std::vector<std::string_view> globals;
 };
 
-// Pickle is a pickle that was read; it owns its values.
+// Pickle is a pickle that was read. It owns its values.
 class Pickle {
  public:
-  // Raises a ValueError that names the byte for anything that the dialect doesn't have, for a
-  // broken pickle, and for one that doesn't end where the bytes do. Memory and time grow with the
-  // bytes only.
+  // Raises a ValueError that names the byte for anything outside the dialect, for a broken pickle,
+  // and for a pickle that doesn't end with the bytes. Memory and time grow with the bytes only.
   Pickle(Bytes bytes, const PickleDialect& dialect);
 
   PickleValue root() const { return root_; }
@@ -61,15 +60,16 @@ class Pickle {
   PickleValue root_ = nullptr;
 };
 
-// Views of a value. They raise a ValueError that says what was expected of `what` and what came.
+// These return a value as a type. They raise a ValueError if it has another type; `what` is its
+// name in the text.
 std::int64_t as_integer(PickleValue value, std::string_view what);
 const std::string& as_text(PickleValue value, std::string_view what);
 // as_items returns the entries of a list or tuple.
 const std::vector<PickleValue>& as_items(PickleValue value, std::string_view what);
 std::vector<std::int64_t> as_integers(PickleValue value, std::string_view what);
-// as_object returns the items of an object that was made by that class or function.
+// as_object returns the items of an object of a class or function.
 const std::vector<PickleValue>& as_object(PickleValue value, std::string_view callable);
-// field returns what a dict has under a text key; find_field null where it has none.
+// field returns the value of a text key of a dict. find_field returns null if there is none.
 PickleValue field(PickleValue dict, std::string_view key);
 PickleValue find_field(PickleValue dict, std::string_view key);
 

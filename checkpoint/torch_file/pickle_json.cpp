@@ -10,7 +10,8 @@ namespace {
 
 constexpr int pickle_nesting_max = 64;
 
-// A value that is shared may be written many times, each time within one that is shared itself.
+// JsonMaker makes JSON of bounded size: a value that several values share is written once for each,
+// and those may be shared too.
 class JsonMaker {
  public:
   JsonValue made(PickleValue value, int depth) {
@@ -47,7 +48,7 @@ class JsonMaker {
   }
 
  private:
-  // What comes for the first time is no larger than the pickle; what comes again may be.
+  // A value that comes for the first time is no larger than the pickle.
   void count(PickleValue value) {
     std::size_t size = value->items.size() + value->text.size();
     if (size == 0 || seen_.insert(value).second) {

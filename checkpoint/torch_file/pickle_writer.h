@@ -10,8 +10,8 @@
 
 namespace simmesh::checkpoint {
 
-// PickleWriter writes a pickle of protocol 2 or 4, value by value, in the order in which Python's
-// stack machine takes them.
+// PickleWriter writes a pickle of protocol 2 or 4, value by value, in the order of Python's stack
+// machine.
 //
 //   checkpoint::PickleWriter out(checkpoint::PickleWriter::Protocol::two);
 //   out.global("torch", "Size");
@@ -39,7 +39,8 @@ class PickleWriter {
   void new_object();  // of a class without arguments
   void build() { put('b'); }
   void persistent() { put('Q'); }
-  // A tuple, list or dict is begun, gets entries, each of which is one or two values, and is ended.
+  // A tuple, list or dict is begun, gets its entries, and is ended. An entry of a dict is two
+  // values.
   void begin_tuple() { put('('); }
   void end_tuple() { put('t'); }
   void begin_list();

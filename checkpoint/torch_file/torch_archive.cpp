@@ -26,7 +26,8 @@ template <class... Args>
               fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Members by the part of their name behind the first '/': the part before it is any word.
+// Returns the members by the part of their name after the first '/'. The part before it is any
+// word.
 class Members {
  public:
   explicit Members(Bytes archive) : members_(read_zip(archive)) {
@@ -117,7 +118,7 @@ std::vector<std::byte> archive_of(std::vector<std::byte> pickle, const Bytes* da
 std::vector<std::byte> torch_tensor_archive(StoredDType dtype, DimSpan shape, Bytes bytes) {
   if (torch_dtype_name(dtype).empty())
     refuse_archive("PyTorch has no storage class for elements of {}", to_string(dtype));
-  // Newer dtypes lie in a storage of bytes, and their name comes last.
+  // Newer dtypes have a storage of bytes, and their name comes last.
   std::string_view storage = torch_storage_name(dtype);
   bool is_untyped = storage.empty();
   PickleWriter pickle(PickleWriter::Protocol::two);

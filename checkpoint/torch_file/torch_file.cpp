@@ -8,7 +8,7 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// Raises what `read` raises with the file in front.
+// Calls `read`, and raises its errors with the name of the file in front.
 template <class Read>
 auto in_file(const Store& store, const std::string& path, const Read& read) {
   try {
@@ -38,7 +38,7 @@ TorchFile::TorchFile(const Store& store, std::string path, const PickleDialect& 
       store_.read(path_, found->second.begin, bytes);
       if (crc32(bytes) != found->second.checksum)
         raise(ErrorKind::value_error, "checkpoint/torch_file",
-              "the member {} is corrupt: its checksum isn't the one it was saved with", name);
+              "the member {} is corrupt: its checksum differs from the saved one", name);
       return bytes;
     };
     if (members_.contains("byteorder")) {
@@ -60,7 +60,7 @@ TorchFile::Place TorchFile::place(PickleValue tensor) const {
     check_torch_storage(view, found->second.bytes);
     if (!view.is_contiguous())
       raise(ErrorKind::value_error, "checkpoint/torch_file",
-            "expected a tensor whose elements lie one behind the other, got the strides {} of the "
+            "expected a tensor of contiguous elements, got the strides {} of the "
             "shape {}",
             to_string(view.strides), to_string(view.shape));
     std::int64_t width = bits_per_element(view.dtype) / 8;

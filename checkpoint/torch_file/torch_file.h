@@ -13,7 +13,7 @@
 
 namespace simmesh::checkpoint {
 
-// TorchFile is a file that torch.save wrote, of any size: just its pickle is read, and tensors are
+// TorchFile is a file of any size that torch.save wrote. Only its pickle is read; tensors are
 // places in the file.
 //
 //   checkpoint::Location run = checkpoint::Directory("run/step_10");
@@ -22,7 +22,7 @@ namespace simmesh::checkpoint {
 //   checkpoint::TorchFile::Place place = file.place(checkpoint::field(file.root(), "weight"));
 class TorchFile {
  public:
-  // Place is where the elements of a tensor lie in the file, row-major.
+  // Place is the place in the file of the row-major elements of a tensor.
   struct Place {
     StoredDType dtype = StoredDType::f32;
     Shape shape;
@@ -31,15 +31,15 @@ class TorchFile {
     std::int64_t bytes() const { return numel(shape) * bits_per_element(dtype) / 8; }
   };
 
-  // Raises a ValueError that names the file for one that torch.save doesn't write, and for a pickle
-  // with anything that the dialect doesn't have.
+  // Raises a ValueError that names the file if torch.save doesn't write such a file, and if the
+  // pickle has anything outside the dialect.
   TorchFile(const Store& store, std::string path, const PickleDialect& dialect);
 
   const std::string& path() const { return path_; }
   PickleValue root() const { return pickle_->root(); }
 
-  // place raises a ValueError for a value that is no tensor, whose elements don't lie one behind
-  // the other, or that has other bytes than the file.
+  // place returns the place of a tensor. Raises a ValueError for a value that is no tensor, for a
+  // tensor that isn't contiguous, and for one whose size doesn't fit the file.
   Place place(PickleValue tensor) const;
   // read returns the bytes of a place.
   std::vector<std::byte> read(const Place& place) const;
@@ -47,7 +47,7 @@ class TorchFile {
  private:
   const Store& store_;
   std::string path_;
-  std::map<std::string, ZipPlace> members_;  // by the part of the name behind the first '/'
+  std::map<std::string, ZipPlace> members_;  // by the part of the name after the first '/'
   std::unique_ptr<Pickle> pickle_;
 };
 

@@ -8,17 +8,17 @@
 
 namespace simmesh::checkpoint {
 
-// torch_dtype_name returns what a type is called in a pickle: "float32" of "torch.float32"; empty
-// for a type that PyTorch doesn't have. torch_storage_name is the class of storages of it:
-// "FloatStorage"; empty for a newer type, which lies in an UntypedStorage.
+// torch_dtype_name returns the name of a dtype in a pickle: "float32" of "torch.float32"; empty if
+// PyTorch doesn't have it. torch_storage_name returns the class of its storages: "FloatStorage";
+// empty for newer dtypes, which have an UntypedStorage.
 std::string_view torch_dtype_name(StoredDType dtype);
 std::string_view torch_storage_name(StoredDType dtype);
 
-// Their inverses; nullopt for other names.
+// These are the inverses. They return nullopt for other names.
 std::optional<StoredDType> find_torch_dtype(std::string_view name);
 std::optional<StoredDType> find_torch_storage(std::string_view name);
 
-// torch_dtype_globals returns all of them as a pickle names them: "torch.float32".
+// torch_dtype_globals returns all dtypes as a pickle names them: "torch.float32".
 const std::vector<std::string_view>& torch_dtype_globals();
 
 }  // namespace simmesh::checkpoint

@@ -12,10 +12,11 @@ namespace simmesh::checkpoint {
 namespace {
 
 constexpr std::string_view rebuild_tensor = "torch._utils._rebuild_tensor_v2";
-// Of dtypes whose storages have no class of their own: the dtype comes last.
+// For a dtype without a storage class of its own; the dtype is the last argument.
 constexpr std::string_view rebuild_untyped = "torch._utils._rebuild_tensor_v3";
 constexpr std::string_view untyped_storage = "torch.storage.UntypedStorage";
-// Of a tensor to which somebody gave attributes: how it is made without them, its class, arguments.
+// For a tensor with attributes of its own; the arguments are the function without them, the class,
+// and that function's arguments.
 constexpr std::string_view rebuild_with_attributes = "torch._tensor._rebuild_from_type_v2";
 constexpr std::string_view rebuild_parameter = "torch._utils._rebuild_parameter";
 
@@ -29,7 +30,7 @@ bool is_made_by(PickleValue value, std::string_view callable) {
   return value->kind == PickleNode::Kind::object && value->items[0]->text == callable;
 }
 
-// What a tensor is of: a storage of a type, with so many elements, or, without one, so many bytes.
+// Reads the storage of a tensor: its dtype and elements, or only its bytes if it has no dtype.
 void read_storage(PickleValue persistent, PickleValue dtype, TorchView& view) {
   if (persistent->kind != PickleNode::Kind::persistent) refuse_view("a tensor without a storage");
   const std::vector<PickleValue>& id = as_items(persistent->items[0], "a storage");
@@ -53,7 +54,7 @@ void read_storage(PickleValue persistent, PickleValue dtype, TorchView& view) {
   view.count /= bits_per_element(view.dtype) / 8;
 }
 
-// Raises unless all elements lie within the storage.
+// Raises a ValueError unless all elements lie within the storage.
 void check_elements(const TorchView& view) {
   if (view.shape.size() != view.strides.size() || view.shape.size() > std::size_t(dims_max))
     refuse_view("{} sizes and {} strides", view.shape.size(), view.strides.size());
@@ -70,7 +71,7 @@ void check_elements(const TorchView& view) {
   if (view.offset < 0 || last >= view.count)
     refuse_view("a tensor of shape {} ends at element {} of a storage of {}", to_string(view.shape),
                 last, view.count);
-  // A stride of zero could stand for any number of elements.
+  // With a stride of zero, a small storage could have any number of elements.
   if (elements > view.count) refuse_view("a tensor of more elements than its storage");
 }
 

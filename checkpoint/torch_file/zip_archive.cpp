@@ -14,7 +14,7 @@ namespace {
   raise(ErrorKind::value_error, "checkpoint/zip", "{}", why);
 }
 
-// ZipError is what the library says of a call that failed.
+// ZipError is the library's text for a call that failed.
 class ZipError {
  public:
   ZipError() { zip_error_init(&error_); }
@@ -49,7 +49,7 @@ ZipMember read_member(zip_t* archive, zip_uint64_t index, std::size_t bytes_max)
   std::unique_ptr<zip_file_t, CloseFile> file(zip_fopen_index(archive, index, 0));
   if (!file) refuse_zip(zip_strerror(archive));
   ZipMember member{status.name, std::vector<std::byte>(status.size)};
-  // The checksum is compared when the end is read.
+  // The library compares the checksum once it reads past the last byte.
   std::byte behind;
   if (zip_fread(file.get(), member.bytes.data(), status.size) != zip_int64_t(status.size) ||
       zip_fread(file.get(), &behind, 1) != 0)
@@ -61,7 +61,7 @@ ZipMember read_member(zip_t* archive, zip_uint64_t index, std::size_t bytes_max)
 }  // namespace
 
 std::vector<ZipMember> read_zip(Bytes bytes) {
-  // The library takes no bytes for an archive without members.
+  // The library would read an empty file as an archive without members.
   if (bytes.empty()) refuse_zip("the archive has no bytes");
   ZipError error;
   zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, error.get());
@@ -85,7 +85,7 @@ namespace {
 constexpr std::size_t local_header_bytes = 30, extra_header_bytes = 4;
 constexpr zip_uint16_t padding_id = 0x4246;  // "FB", as PyTorch writes it
 
-// Extra bytes in front of a member's data, so that these begin at a multiple of the alignment.
+// Returns the extra field of a member, which lets its data begin at a multiple of the alignment.
 std::size_t padding_before(std::size_t header_at, const std::string& name, std::size_t alignment) {
   std::size_t data = header_at + local_header_bytes + name.size() + extra_header_bytes;
   return (alignment - data % alignment) % alignment;
@@ -128,7 +128,7 @@ std::vector<std::byte> zip_of(const std::vector<ZipMember>& members, std::size_t
   }
   zip_source_keep(source);
   std::unique_ptr<zip_source_t, decltype(&zip_source_free)> kept(source, zip_source_free);
-  // Closing takes the archive, unless it fails.
+  // zip_close frees the archive, unless it fails.
   zip_t* open = archive.release();
   if (zip_close(open) != 0) {
     archive.reset(open);

@@ -15,11 +15,11 @@ struct ZipMember {
   std::vector<std::byte> bytes;
 };
 
-// read_zip returns the members of an archive without compression, all of whose checksums are right.
-// Raises a ValueError for anything else; the members together have no more bytes than the archive.
+// read_zip returns the members of an archive without compression. Raises a ValueError for a wrong
+// checksum, and for any other file. The members together have no more bytes than the archive.
 std::vector<ZipMember> read_zip(Bytes archive);
 
-// zip_of returns an archive of members without compression, each of which begins at a multiple of
+// zip_of returns an archive of members without compression. Each member begins at a multiple of
 // `alignment` bytes.
 std::vector<std::byte> zip_of(const std::vector<ZipMember>& members, std::size_t alignment);
 

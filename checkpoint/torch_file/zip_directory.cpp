@@ -23,7 +23,7 @@ constexpr std::uint16_t zip64_id = 1, encrypted_flag = 1, stored_method = 0;
   raise(ErrorKind::value_error, "checkpoint/zip", "{}", why);
 }
 
-// A part of a file, of little-endian numbers.
+// Part is a part of a file, with little-endian numbers.
 class Part {
  public:
   explicit Part(Bytes bytes) : bytes_(bytes) {}
@@ -45,7 +45,7 @@ class Part {
   Bytes bytes_;
 };
 
-// ZipDirectory reads the list of members that stands at the end of an archive.
+// ZipDirectory reads the list of members at the end of an archive.
 class ZipDirectory {
  public:
   ZipDirectory(const Store& store, const std::string& path) : store_(store), path_(path) {
@@ -77,7 +77,7 @@ class ZipDirectory {
   void find64(std::int64_t end);
   void set_place(std::uint64_t count, std::uint64_t bytes, std::uint64_t begin) {
     if (begin > std::uint64_t(size_) || bytes > std::uint64_t(size_) - begin)
-      refuse_directory("the list of members lies outside of the file");
+      refuse_directory("the list of members is outside of the file");
     count_ = count;
     bytes_ = std::int64_t(bytes);
     begin_ = std::int64_t(begin);
@@ -116,14 +116,14 @@ void ZipDirectory::find64(std::int64_t end) {
   Part locator((Bytes(bytes)));
   if (locator.number(0, 4) != locator64_mark) refuse_directory("the 64-bit end is missing");
   std::uint64_t at = locator.number(8, 8);
-  if (at > std::uint64_t(size_)) refuse_directory("the 64-bit end lies outside of the file");
+  if (at > std::uint64_t(size_)) refuse_directory("the 64-bit end is outside of the file");
   std::vector<std::byte> end_of_64 = part(std::int64_t(at), end64_bytes);
   Part record((Bytes(end_of_64)));
   if (record.number(0, 4) != end64_mark) refuse_directory("the 64-bit end is missing");
   set_place(record.number(32, 8), record.number(40, 8), record.number(48, 8));
 }
 
-// The value of a 32-bit field, or of the next 64-bit one that stands for it.
+// Returns the value of a 32-bit field, or of the next 64-bit field that replaces it.
 std::uint64_t long_field(const Part& list, std::uint64_t value, std::optional<std::size_t>& at) {
   if (value != in_32_bits || !at) return value;
   std::uint64_t wide = list.number(*at, 8);
@@ -131,7 +131,7 @@ std::uint64_t long_field(const Part& list, std::uint64_t value, std::optional<st
   return wide;
 }
 
-// Where the 64-bit fields of an entry begin; nullopt where it has none.
+// Returns the begin of an entry's 64-bit fields, nullopt if it has none.
 std::optional<std::size_t> find_zip64(const Part& list, std::size_t at, std::size_t end) {
   while (at + 4 <= end) {
     if (list.number(at, 2) == zip64_id) return at + 4;
@@ -163,13 +163,13 @@ ZipPlace ZipDirectory::member(const Part& list, std::size_t& at) const {
 }
 
 std::int64_t ZipDirectory::data_begin(std::uint64_t header_at) const {
-  if (header_at > std::uint64_t(size_)) refuse_directory("a member lies outside of the file");
+  if (header_at > std::uint64_t(size_)) refuse_directory("a member is outside of the file");
   std::vector<std::byte> bytes = part(std::int64_t(header_at), local_bytes);
   Part header((Bytes(bytes)));
   if (header.number(0, 4) != local_mark) refuse_directory("a member without its header");
   std::int64_t begin = std::int64_t(header_at) + local_bytes + std::int64_t(header.number(26, 2)) +
                        std::int64_t(header.number(28, 2));
-  if (begin > size_) refuse_directory("a member lies outside of the file");
+  if (begin > size_) refuse_directory("a member is outside of the file");
   return begin;
 }
 

@@ -15,7 +15,7 @@ AsyncSave async_save(const StateDict& state, const Location& location,
     staged->launch_copy(staged->ranges());
     staged->copy(staged->ranges());
   });
-  // Training waits for the copy, for it goes on with the same tensors.
+  // Training waits for the copy, since the next step changes the tensors.
   Stream::current().wait(copied);
   return writer.start({.work =
                            [staged, location, save_options = options.save] {

@@ -7,30 +7,30 @@
 
 namespace simmesh::checkpoint {
 
-// AsyncSaveOptions say what is saved, as those of save do, and how.
+// AsyncSaveOptions are the options of async_save: those of save, and those of the background.
 struct AsyncSaveOptions {
   SaveOptions save = {};
   BackgroundOptions background = {};
 };
 
-// async_save copies a state to the host's memory at once, and gives it to a writer, which saves it
-// while training goes on: what the tensors become later is not saved. All ranks of the world call
-// it. The writers are deputies, with collectives of their own, and do what save does, commit and
-// all; a run doesn't end before they have.
+// async_save copies a state to the host's memory at once, and gives the copy to a writer, which
+// saves it while training continues. Later changes of the tensors are not saved. All ranks of the
+// world call it. The writers are deputies with collectives of their own. They do everything that
+// save does, the commit too. A run ends after its writers.
 //
 //   checkpoint::AsyncSave saving =
 //       checkpoint::async_save(state, checkpoint::Directory("run2/step_10"));
 //   backward(sum(model(x)));   // the next steps
 //   saving.wait();
 //
-// Where in_flight saves are under way, it first waits for the oldest one. An error of an earlier
-// save that nobody has waited for is raised here, at the latest when that save has to make room.
-// Raises a ValueError for no saves in flight, a bandwidth that isn't above 0, and a world without
+// If in_flight saves are running, it first waits for the oldest one. It raises the error of an
+// earlier save that nobody has waited for, at the latest when that save has to make room. Raises a
+// ValueError for an in_flight below 1, a bandwidth that isn't above 0, and a world without
 // deputies.
 //
-// In a simulated device the copy is on the stream "checkpoint copies" and what is written on
-// "checkpoint writer". DeviceReport::Stream::exposed_us of these is how long training stood still:
-// until the copy was made, and until a save made room.
+// A simulated device has the copy on the stream "checkpoint copies" and the writes on "checkpoint
+// writer". DeviceReport::Stream::exposed_us of these is the time that training waited: for the
+// copy, and for a save to make room.
 AsyncSave async_save(const StateDict& state, const Location& location,
                      const AsyncSaveOptions& options = {});
 

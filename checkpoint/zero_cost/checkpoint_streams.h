@@ -6,15 +6,14 @@
 
 namespace simmesh::checkpoint {
 
-// CheckpointStreams are the streams of a rank's simulated device on which states are copied and
-// written.
+// CheckpointStreams are the streams of a rank's simulated device for copies and writes of states.
 class CheckpointStreams {
  public:
   static CheckpointStreams& of_this_rank();
 
-  // copy lets work launch copies, behind what is on the current stream, and returns their end.
+  // copy calls `work`, whose copies run after the current stream, and returns their end.
   StreamEvent copy(const std::function<void()>& work) const;
-  // write lets so many bytes be written, once they are copied, and returns the end.
+  // write writes that many bytes after their copy, and returns the end.
   StreamEvent write(const StreamEvent& copied, double bytes, double gb_s) const;
 
   CheckpointStreams();

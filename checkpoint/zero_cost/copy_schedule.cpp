@@ -17,7 +17,8 @@ CopySchedule::CopySchedule(std::vector<CopyRange> ranges, const Options& options
   for (const CopyRange& range : ranges_) {
     if (range.begin > range.end)
       raise(ErrorKind::value_error, "checkpoint/zero_cost",
-            "expected ranges that end behind their begin, got [{}, {})", range.begin, range.end);
+            "expected ranges that don't end before they begin, got [{}, {})", range.begin,
+            range.end);
     total_ += range.end - range.begin;
   }
   chunks_ = std::max(std::int64_t(double(options.hook_capacity) * options.usage), std::int64_t{1});

@@ -5,7 +5,7 @@
 
 namespace simmesh::checkpoint {
 
-// CopyRange is a part of a buffer that is copied to the host.
+// CopyRange is a range of a buffer that is copied to the host.
 struct CopyRange {
   std::size_t buffer = 0;
   std::int64_t begin = 0, end = 0;  // elements
@@ -13,9 +13,10 @@ struct CopyRange {
   bool operator==(const CopyRange&) const = default;
 };
 
-// CopySchedule says which elements each hook of a training step copies to the host, so that a
-// checkpoint costs no time of its own: an equal number of elements a hook, in the order of the
-// ranges, which are cut where a hook has enough. As in PaddleNLP's zero-cost checkpoints.
+// CopySchedule assigns the elements of ranges to the hooks of a training step, which copy them to
+// the host beside the step's work. Each hook copies an equal number of elements, in the order of
+// the ranges; a range is cut where a hook has enough. PaddleNLP's zero-cost checkpoints do the
+// same.
 //
 //   checkpoint::CopySchedule schedule({{.buffer = 0, .begin = 0, .end = 100}},
 //                                     {.hook_capacity = 4, .usage = 0.6});   // two chunks
@@ -23,7 +24,7 @@ struct CopyRange {
 class CopySchedule {
  public:
   struct Options {
-    // Hooks in a step, and the share of them that copies.
+    // The hooks in a step, and the share of them that copies.
     std::int64_t hook_capacity = 1;
     double usage = 0.6;
   };
@@ -34,13 +35,13 @@ class CopySchedule {
 
   std::int64_t total_numel() const { return total_; }
   std::int64_t chunks() const { return chunks_; }
-  // chunk_numel is the most that one hook copies.
+  // chunk_numel returns the most elements that one hook copies.
   std::int64_t chunk_numel() const { return chunk_numel_; }
 
-  // is_done says whether the last element was handed out; begin starts a new round.
+  // is_done is true after the last element. begin starts again.
   bool is_done() const { return copied_ == total_; }
   void begin();
-  // next returns what the next hook copies; nothing once all is done.
+  // next returns the ranges that the next hook copies; none after the last element.
   std::vector<CopyRange> next();
 
  private:
@@ -48,7 +49,7 @@ class CopySchedule {
   std::int64_t total_ = 0, chunks_ = 1, chunk_numel_ = 0;
   std::int64_t copied_ = 0;
   std::size_t range_ = 0;
-  std::int64_t in_range_ = 0;  // copied of the range
+  std::int64_t in_range_ = 0;  // elements of the current range that are done
 };
 
 }  // namespace simmesh::checkpoint

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* updates_name = "ema.updates";
 
-// What the rank has of an entry that is a tensor, contiguous; undefined outside of its mesh.
+// Returns the rank's part of a tensor, contiguous; an undefined tensor outside of its mesh.
 Tensor values_of(const StateDict::Value& value) {
   if (const auto* shard = std::get_if<FlatShard>(&value)) return shard->values.detach();
   const Tensor& tensor = std::get<Tensor>(value);
@@ -21,7 +21,7 @@ Tensor values_of(const StateDict::Value& value) {
   return is_outside ? Tensor() : tensor.local_part().contiguous();
 }
 
-// A tensor that lies as another one does.
+// Returns a tensor with the layout of another one.
 Tensor lying_like(const Tensor& tensor, const Tensor& values) {
   return tensor.distribution() ? DTensor::of(tensor).with_local(values).as_tensor() : values;
 }
@@ -40,7 +40,7 @@ bool EmaOptions::is_due(std::int64_t step, const std::optional<double>& loss) co
   if (!loss_threshold) return true;
   if (!loss)
     raise(ErrorKind::value_error, "checkpoint/ema",
-          "expected the loss of step {}, for the averages have a loss_threshold of {}", step,
+          "expected the loss of step {}, since the averages have a loss_threshold of {}", step,
           *loss_threshold);
   return *loss < *loss_threshold;
 }
@@ -84,7 +84,7 @@ void EmaState::update(const StateDict& state) {
   ++updates_;
 }
 
-// Returns the tensors that it has appended, as far as the rank has elements of them.
+// Returns the appended tensors of which the rank has elements.
 std::map<std::string, Tensor> EmaState::add_averages(StateDict& state) {
   take_loaded();
   std::map<std::string, Tensor> added;
@@ -126,7 +126,7 @@ void EmaState::add_to_load(StateDict& state) {
   });
 }
 
-// The averages were filled after the names were compared; no later than the next update.
+// Takes the averages that a load has filled, before the next update.
 void EmaState::take_loaded() {
   if (!std::exchange(is_loaded_, false)) return;
   for (const auto& [name, averages] : to_load_) {

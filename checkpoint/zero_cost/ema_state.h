@@ -10,37 +10,36 @@
 
 namespace simmesh::checkpoint {
 
-// EmaOptions say what average the writer keeps of the float32 parameters and masters, and in which
-// steps: those whose number the interval divides, and whose loss is below the threshold, if there
-// is one.
+// EmaOptions are the options of the average that a writer keeps of float32 parameters and masters.
+// A step counts if the interval divides its number and, with a threshold, if its loss is below it.
 struct EmaOptions {
   double decay = 0.999;
   std::int64_t interval = 1;
   std::optional<double> loss_threshold = {};
-  // Zeros, as in PaddleNLP's zero-cost checkpoints, or the first values, as in its others.
+  // Zeros, as in PaddleNLP's zero-cost checkpoints, or the first values, as in its other ones.
   MovingAverage::Start start = MovingAverage::Start::zeros;
 
-  // is_due raises a ValueError where there is a threshold, and no loss.
+  // is_due is true if a step counts. Raises a ValueError for a threshold without a loss.
   bool is_due(std::int64_t step, const std::optional<double>& loss) const;
 };
 
-// EmaState keeps the averages of what a rank has of a StateDict: of the float32 tensors under
+// EmaState keeps the averages of a rank's part of a StateDict: of the float32 tensors under
 // "model." and "master.". An element's average depends on its own values only, so the averages have
-// the bits of one device, however the tensors lie on ranks.
+// the bits of one device in any layout.
 class EmaState {
  public:
   // Raises a ValueError for a decay outside [0, 1] and an interval below 1.
   explicit EmaState(const EmaOptions& options);
 
   // averaged_name returns the name of an entry's average: "ema.weight" for "model.weight" and
-  // "master.weight"; nullopt for an entry that has none.
+  // "master.weight"; nullopt if the entry has no average.
   static std::optional<std::string> averaged_name(const StateDict::Entry& entry);
 
-  // update takes the values of a state in. Raises a ValueError where it has nothing to average.
+  // update adds the values of a state to the averages. Raises a ValueError if there are none.
   void update(const StateDict& state);
-  // add_to appends a tensor of averages for each entry that has one, which lies as the entry does,
-  // and the number of updates, "ema.updates". What add_to_load appends is to be filled by a load:
-  // the next update goes on from there. This must outlive the state then.
+  // add_to appends a tensor of averages for each entry that has one, in the entry's layout, and the
+  // number of updates, "ema.updates". add_to_load appends the same for a load to fill. The next
+  // update continues from there, and this must outlive the state.
   void add_to(StateDict& state);
   void add_to_load(StateDict& state);
 
@@ -54,7 +53,7 @@ class EmaState {
   EmaOptions options_;
   std::map<std::string, MovingAverage> averages_;
   std::int64_t updates_ = 0;
-  // What a load has filled, by name: the rank's part.
+  // The rank's part of the averages that a load fills, by name.
   std::map<std::string, Tensor> to_load_;
   bool is_loaded_ = false;
 };

@@ -10,7 +10,7 @@
 
 namespace simmesh::checkpoint {
 
-// What came of the work is kept apart from the task, for a task tells it once.
+// State keeps the report apart from the task, which gives its result only once.
 struct AsyncSave::State {
   DeputyTask task;
   std::shared_ptr<SaveReport> report;
@@ -52,7 +52,7 @@ void Writer::raise_if_failed() {
     AsyncSave save = under_way_[i];
     if (!save.state_->task.has_failed()) continue;
     under_way_.erase(under_way_.begin() + std::ptrdiff_t(i));
-    // Who has waited for it has the error.
+    // Its error was raised in wait.
     if (!save.state_->is_waited_for) return save.state_->end(CallSite::here());
     --i;
   }

@@ -12,27 +12,28 @@
 
 namespace simmesh::checkpoint {
 
-// The deputy of each rank that writes checkpoints, and the one that copies what they hold: see
-// WorldOptions::deputies, of which a world needs one for async_save and two for ZeroCostSaver.
+// The deputies of each rank that write and copy checkpoints (see WorldOptions::deputies). A world
+// needs one for async_save, and two for ZeroCostSaver.
 inline constexpr std::size_t writing_deputy = 0, copying_deputy = 1;
 
-// BackgroundOptions say how far saving runs beside training, and what it costs in virtual time.
+// BackgroundOptions bound the saves beside training, and give their cost in virtual time.
 struct BackgroundOptions {
-  // This many saves are under way at most, each with its copy of the state: the next one waits.
+  // The most saves that run at a time, each with its copy of the state. The next one waits.
   std::size_t in_flight = 1;
-  // What the store takes from one rank, in GB of 2^30 bytes a second. Only simulated devices ask.
+  // The store's bandwidth for one rank, in 2^30 bytes a second. It counts on simulated devices
+  // only.
   double write_gb_s = 2.0;
 };
 
-// AsyncSave is a save that a rank's writer is at, or was: a cheap value, for the rank that called
-// async_save. It is what torch.distributed.checkpoint.async_save returns as a future.
+// AsyncSave is a save of a rank's writer, running or ended: a cheap value for the rank that called
+// async_save. torch.distributed.checkpoint.async_save returns a future in its place.
 class AsyncSave {
  public:
-  // done says whether the save has ended, well or not; it lets the schedule choose.
+  // done is true if the save has ended, well or not. It lets the schedule choose.
   bool done(CallSite site = CallSite::here()) const;
-  // wait blocks until the save has ended, and returns its report. Raises what the writer raised,
-  // each time: the text says which rank's writer failed, at which file and why. Where the writer of
-  // another rank is gone, it raises as soon as nothing else can run. Not a collective.
+  // wait blocks until the save has ended, and returns its report. Raises the writer's error each
+  // time. The text names the rank, the file and the reason. If the writer of another rank is gone,
+  // it raises as soon as nothing else can run. It is no collective.
   SaveReport wait(CallSite site = CallSite::here()) const;
 
  private:
@@ -43,20 +44,20 @@ class AsyncSave {
   std::shared_ptr<State> state_;
 };
 
-// Writer is what a rank knows of its writer: the saves that are under way, the oldest first.
+// Writer keeps the running saves of a rank's writer, the oldest first.
 class Writer {
  public:
   static Writer& of_this_rank();
 
-  // check raises a ValueError for options that make no sense.
+  // check raises a ValueError for an in_flight below 1, and for a bandwidth that isn't above 0.
   static void check(const BackgroundOptions& options);
-  // raise_if_failed raises the error of a save that has failed so far, if nobody has it yet.
+  // raise_if_failed raises the error of a save that has failed, unless somebody has it already.
   void raise_if_failed();
-  // make_room waits until fewer saves than that are under way; of simulated devices the current
-  // stream does, too.
+  // make_room waits until fewer saves than that are running. The current stream of a simulated
+  // device waits, too.
   void make_room(std::size_t in_flight);
 
-  // Job is what the writer does, what is written or averaged in words, and when it was copied.
+  // Job is the work of the writer, its name for messages, and the end of the copy.
   struct Job {
     std::function<SaveReport()> work;
     std::string what;

@@ -14,7 +14,7 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// What averages need of a state.
+// Returns the part of a state that averages need.
 StateDict averaged_entries(const StateDict& state) {
   StateDict averaged;
   for (const StateDict::Entry& entry : state.entries()) {
@@ -41,7 +41,7 @@ std::vector<std::string> buffer_names(nn::Module& model) {
   return names;
 }
 
-// Copying is what a saver does, and the hooks that it leaves on a model.
+// Copying is the state of a saver, which its hooks on a model share.
 class ZeroCostSaver::Copying {
  public:
   explicit Copying(const ZeroCostOptions& options) : options_(options) {
@@ -69,10 +69,10 @@ class ZeroCostSaver::Copying {
   Writer::Job job(const std::shared_ptr<StagedState>& staged) const;
 
   ZeroCostOptions options_;
-  std::shared_ptr<EmaState> ema_;  // the writer's, once it has begun
+  std::shared_ptr<EmaState> ema_;  // belongs to the writer once that has begun
   std::vector<AsyncSave> saves_;
 
-  // Of the copy that is under way, if there is one.
+  // For the running copy, if there is one.
   std::shared_ptr<StagedState> staged_;
   std::optional<CopySchedule> schedule_;
   std::vector<DeputyTask> copies_;
@@ -99,7 +99,7 @@ void ZeroCostSaver::Copying::begin(const std::function<StateDict()>& state, cons
   ++report.copies;
 }
 
-// The rest is what hooks copy.
+// Copies the entries that must be copied at once. Hooks copy the rest.
 void ZeroCostSaver::Copying::copy_at_once() {
   std::vector<CopyRange> now, later;
   for (const CopyRange& range : staged_->ranges()) {

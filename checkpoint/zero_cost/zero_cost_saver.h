@@ -14,37 +14,38 @@
 
 namespace simmesh::checkpoint {
 
-// ZeroCostOptions say how a saver copies and writes.
+// ZeroCostOptions are the options of a saver.
 struct ZeroCostOptions {
   SaveOptions save = {};
   BackgroundOptions background = {};
-  // Hooks in a step, and the share of them that copies: max(int(hook_capacity * usage), 1) chunks.
+  // The hooks in a step, and the share of them that copies. There are
+  // max(int(hook_capacity * usage), 1) chunks.
   std::int64_t hook_capacity = 1;
   double usage = 0.6;
-  // Entries that a forward or backward pass changes, such as the buffers of a batch norm: they are
+  // Entries that a forward or backward pass changes, such as the buffers of a batch norm. They are
   // copied right after the step.
   std::vector<std::string> copied_at_once = {};
   std::optional<EmaOptions> ema = {};
 };
 
-// buffer_names returns the names that a model's buffers have in state_dict: for copied_at_once.
+// buffer_names returns the names of a model's buffers in state_dict, for copied_at_once.
 std::vector<std::string> buffer_names(nn::Module& model);
 
-// ZeroCostReport counts what a rank's saver did.
+// ZeroCostReport counts the copies and saves of a rank's saver.
 struct ZeroCostReport {
-  std::int64_t copies = 0;         // of the state, for saves and averages
+  std::int64_t copies = 0;         // for saves and averages
   std::int64_t bytes_at_once = 0;  // copied right after a step
   std::int64_t bytes_in_hooks = 0;
-  std::int64_t bytes_before_step = 0;  // for which the optimiser had to wait
-  std::vector<SaveReport> saves;       // those that were waited for, in order
+  std::int64_t bytes_before_step = 0;  // copied while the optimiser waited
+  std::vector<SaveReport> saves;       // that ended, in order
 };
 
-// ZeroCostSaver saves while training goes on, and keeps an exponential moving average, as
-// PaddleNLP's zero-cost checkpoints do. Between one step of the optimiser and the next one the
-// parameters and the optimiser's state don't change: a fiber copies them to the host's memory
-// meanwhile, ceil(bytes / chunks) of them at each hook of the backward passes, and the rest right
-// before the optimiser's step. A writer then averages and saves. What is saved has the bytes of a
-// blocking save after the step.
+// ZeroCostSaver saves beside training, and keeps an exponential moving average, as PaddleNLP's
+// zero-cost checkpoints do. Parameters and the optimiser's state don't change between one step of
+// the optimiser and the next. Meanwhile a fiber copies them to the host's memory: ceil(bytes /
+// chunks) of them at each hook of the backward passes, and the rest right before the optimiser's
+// step. A writer then averages and saves. The checkpoint has the bytes of a blocking save after the
+// step.
 //
 //   checkpoint::ZeroCostSaver saver({.hook_capacity = 8});
 //   saver.hook_into(model);
@@ -58,44 +59,44 @@ struct ZeroCostReport {
 //   }
 //   saver.finish();
 //
-// All ranks of the world call it alike; the world needs two deputies. Every call raises the error
-// of a save that has failed so far, and so does finish at the latest: the text says which rank's
-// writer failed, at which file and why. In a simulated device the streams are those of async_save:
-// exposed_us of "checkpoint copies" is how long the optimiser waited for the copy, and that of
-// "checkpoint writer" how long a step waited for a save to make room.
+// All ranks of the world make the same calls. The world needs two deputies. Every call raises the
+// error of a save that has failed so far, finish at the latest. The text names the rank, the file
+// and the reason. A simulated device has the streams of async_save. exposed_us of "checkpoint
+// copies" is the time that the optimiser waited for the copy. exposed_us of "checkpoint writer" is
+// the time that a step waited for a save to make room.
 class ZeroCostSaver {
  public:
-  // Raises a ValueError for options that make no sense.
+  // Raises a ValueError for options outside their ranges.
   explicit ZeroCostSaver(const ZeroCostOptions& options);
   ~ZeroCostSaver();
   ZeroCostSaver(const ZeroCostSaver&) = delete;
   ZeroCostSaver& operator=(const ZeroCostSaver&) = delete;
 
-  // Step is a step of the optimiser: its number, its loss, and where the state is saved, if it is.
+  // Step is a step of the optimiser: its number, its loss, and the place of a save if there is one.
   struct Step {
     std::int64_t number = 0;
     std::optional<double> loss = {};
     std::optional<Location> save_to = {};
   };
-  // after_step begins a copy, if the step is to be saved or averaged; only then it asks for the
-  // state, whose tensors must be those of the run. Waits where in_flight copies are not written.
+  // after_step begins a copy if the step is saved or averaged. Only then it asks for the state,
+  // whose tensors must be those of the run. It waits if in_flight copies are not written yet.
   void after_step(const std::function<StateDict()>& state, const Step& step);
 
-  // at_hook copies the next chunk, if there is one: it gives it to a fiber, and doesn't wait.
-  // hook_into calls it whenever the gradient of one of the model's parameters was added up.
+  // at_hook gives the next chunk, if there is one, to the fiber that copies, and doesn't wait.
+  // hook_into calls it whenever a gradient of one of the model's parameters is accumulated.
   void at_hook();
   void hook_into(nn::Module& model);
 
-  // before_step is called before the optimiser's step: the rest is copied, the copy waited for, and
-  // given to the writer. Raises a RuntimeError that names a tensor that was written too early; then
-  // nothing is saved.
+  // before_step is called before the optimiser's step. It copies the rest, waits for the copy, and
+  // gives it to the writer. Raises a RuntimeError that names a tensor that was written too early;
+  // then nothing is saved.
   void before_step();
 
-  // finish is called after the last step: it copies the rest and waits for all saves.
+  // finish is called after the last step. It copies the rest and waits for all saves.
   void finish();
 
-  // add_averages appends the averages, "ema.NAME", to a state, for a load to fill: see EmaState.
-  // Call it before the first step. Does nothing where no averages are kept.
+  // add_averages appends the averages, "ema.NAME", to a state, for a load to fill (see EmaState).
+  // Call it before the first step. It does nothing if no averages are kept.
   void add_averages(StateDict& state);
 
   // report returns what this rank's saver did so far.

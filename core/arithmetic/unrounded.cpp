@@ -151,7 +151,7 @@ void share_unrounded(const Tensor& target, const Tensor& source) {
 
 void keep_unrounded(Tensor& tensor, CarriedSums sums) {
   SIMMESH_CHECK(tensor.is_contiguous() && tensor.numel() == sums.count(),
-                "{} sums behind {} elements", sums.count(), tensor.numel());
+                "{} unrounded sums of {} elements", sums.count(), tensor.numel());
   if (sums.count() == 0) return;
   auto element = std::int64_t(bytes_per_element(tensor.dtype()));
   Buffer& buffer = *tensor.storage()->buffer();

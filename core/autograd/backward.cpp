@@ -207,7 +207,7 @@ void round_gradients(const Node& node, Gradients& gradients) {
   KeepUnrounded scope(false);
   for (Tensor& gradient : gradients)
     if (may_go_on(gradient))
-      gradient = gradient_operands({&gradient, 1}, {{"of", std::string("operation")}}).front();
+      gradient = gradient_operands({&gradient, 1}, {attribute::of = "operation"}).front();
 }
 
 void Traversal::process(const NodePtr& node) {

@@ -9,7 +9,7 @@
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 
 namespace simmesh {
 

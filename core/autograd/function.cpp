@@ -25,7 +25,9 @@ class FunctionNode final : public Node {
   Gradients apply(Gradients gradients) override {
     if (!backward_)
       raise(ErrorKind::runtime_error, "autograd/backward",
-            "Trying to backward through the graph a second time: what {} saved was freed", name_);
+            "Trying to backward through the graph a second time: the tensors that {} saved were "
+            "freed",
+            name_);
     // The function may be released by the code that it runs.
     FunctionBackward backward = backward_;
     KeepUnrounded scope(takes_unrounded());

@@ -9,8 +9,8 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/functions/op_views.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/shapes/op_views.h"
 
 namespace simmesh {
 

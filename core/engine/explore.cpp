@@ -165,7 +165,7 @@ Exploration explore(const WorldOptions& options, const std::function<void(Rank&)
       if (limits.goes_on) limits.goes_on(found);
       break;
     }
-    // What was cut short before may have depended on an object that only shows now.
+    // A run that was cut short before may have depended on an object that only shows now.
     if (learn(sensitive, outcome.touches) && run > 0) {
       choices.clear();
       found = {};

@@ -96,7 +96,7 @@ class OrderedResults {
 template <class Result, class MakeWorker, class Take>
 void run_ordered(const OrderedJobs& jobs, const MakeWorker& make_worker, const Take& take) {
   auto goes_on = [&] { return !jobs.goes_on || jobs.goes_on(); };
-  // What was made meanwhile may be that of a run that was cut off.
+  // A result that was made meanwhile may come from a run that was cut off.
   auto is_interrupted = [&] { return Interrupt::requested() && (goes_on(), true); };
   if (jobs.threads <= 1 || jobs.count <= 1) {
     if (jobs.count == 0) return;

@@ -4,7 +4,6 @@
 #include "core/nn/linear.h"
 #include "core/ops/indexing/rearranging.h"
 #include "core/ops/neural/attention.h"
-#include "core/ops/neural/flash_attention.h"
 #include "core/ops/neural/rotary.h"
 #include "core/ops/shapes/views.h"
 

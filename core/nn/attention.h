@@ -15,7 +15,7 @@ namespace simmesh::nn {
 // With fewer kv_heads than heads, wk and wv are that much narrower, and neighbouring heads share
 // keys and values. rotary_theta turns queries and keys by their position
 // (core/ops/neural/rotary.h). flash computes in one op, which keeps no scores for backward
-// (core/ops/neural/flash_attention.h).
+// (core/ops/neural/attention.h).
 class Attention final : public Module {
  public:
   // Options are the sizes, and which of the variants above it is.

@@ -1,7 +1,7 @@
 #include "core/nn/dropout.h"
 
 #include "core/nn/batch_rows.h"
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 
 namespace simmesh::nn {
 

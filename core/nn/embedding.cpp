@@ -1,8 +1,8 @@
 #include "core/nn/embedding.h"
 
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/functions/default_generator.h"
 #include "core/ops/indexing/indexing.h"
-#include "core/ops/random/default_generator.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh::nn {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "core/ops/functions/default_generator.h"
 #include "core/ops/matrices/products.h"
-#include "core/ops/random/default_generator.h"
 
 namespace simmesh::nn {
 

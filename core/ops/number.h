@@ -3,11 +3,8 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <string_view>
+#include <type_traits>
 #include <variant>
-
-#include "core/ops/attributes.h"
 
 namespace simmesh {
 
@@ -23,9 +20,6 @@ class Number {
       : value_(std::int64_t(value)) {}
   Number(std::floating_point auto value) : value_(double(value)) {}
 
-  // of reads a number from the arguments of an op.
-  static Number of(const AttributeValue& value);
-
   bool is_floating() const { return std::holds_alternative<double>(value_); }
   bool is_bool() const { return std::holds_alternative<bool>(value_); }
 
@@ -37,9 +31,7 @@ class Number {
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return saturated<T>(*value);
     return std::visit([](auto value) { return static_cast<T>(value); }, value_);
   }
-  AttributeValue attribute() const {
-    return std::visit([](auto value) -> AttributeValue { return value; }, value_);
-  }
+  const std::variant<bool, std::int64_t, double>& value() const { return value_; }
 
  private:
   template <class T>
@@ -52,11 +44,5 @@ class Number {
 
   std::variant<bool, std::int64_t, double> value_;
 };
-
-// number_in returns a number among the arguments of an op, or nothing where it is absent.
-std::optional<Number> number_in(const Attributes& attributes, std::string_view name);
-
-// number_or returns a number among the arguments of an op, or a default where it is absent.
-Number number_or(const Attributes& attributes, std::string_view name, Number otherwise);
 
 }  // namespace simmesh

@@ -1,4 +1,10 @@
-#include "core/samples/families.h"
+#include "core/ops/attribute_names.h"
+#include "core/ops/elementwise/activations.h"
+#include "core/ops/elementwise/interpolation.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/elementwise/selection.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
@@ -56,7 +62,8 @@ constexpr std::string_view integer_pair_ops[] = {"add",        "sub",        "mu
                                                  "minimum",    "eq",         "lt",  "bitwise_and",
                                                  "bitwise_or", "bitwise_xor"};
 
-void add_lists(std::vector<OpSample>& samples) {
+std::vector<OpSample> listed_samples() {
+  std::vector<OpSample> samples;
   for (const Unary& one : unary_ops) samples.push_back({one.op, one.inputs});
   for (const Unary& one : unary_beyond_domain) samples.push_back({one.op, one.inputs});
   for (const Unary& one : unary_integer_ops) samples.push_back({one.op, one.inputs});
@@ -66,81 +73,84 @@ void add_lists(std::vector<OpSample>& samples) {
       samples.push_back({op, inputs});
     }
   for (std::string_view op : integer_pair_ops) samples.push_back({op, "n:ab n:ab"});
+  return samples;
 }
 
 std::vector<OpSample> activation_samples() {
   return {
-      {"hardtanh", "ab", {{"min_val", -1.0}, {"max_val", 2.0}}},
-      {"leaky_relu", "ab", {{"negative_slope", 0.25}}},
-      {"threshold", "ab", {{"threshold", 1.0}, {"value", -8.0}}},
-      {"gelu", "ab", {{"approximate", "none"s}}},
-      {"gelu", "ab", {{"approximate", "tanh"s}}},
+      {"hardtanh", "ab", {attribute::min_val = -1.0, attribute::max_val = 2.0}},
+      {"leaky_relu", "ab", {attribute::negative_slope = 0.25}},
+      {"threshold", "ab", {attribute::threshold = 1.0, attribute::value = -8.0}},
+      {"gelu", "ab", {attribute::approximate = "none"}},
+      {"gelu", "ab", {attribute::approximate = "tanh"}},
       {"sigmoid_backward", "ab u:ab"},
       {"tanh_backward", "ab u:ab"},
-      {"threshold_backward", "ab ab", {{"threshold", 0.0}}},
+      {"threshold_backward", "ab ab", {attribute::threshold = 0.0}},
       {"silu_backward", "ab ab"},
-      {"gelu_backward", "ab ab", {{"approximate", "none"s}}},
-      {"gelu_backward", "ab ab", {{"approximate", "tanh"s}}},
-      {"softplus", "ab", {{"beta", 0.5}, {"threshold", 2.0}}},
-      {"elu", "ab", {{"alpha", 0.5}}},
-      {"nan_to_num", "ab", {{"nan", 0.0}, {"posinf", 64.0}, {"neginf", -64.0}}},
+      {"gelu_backward", "ab ab", {attribute::approximate = "none"}},
+      {"gelu_backward", "ab ab", {attribute::approximate = "tanh"}},
+      {"softplus", "ab", {attribute::beta = 0.5, attribute::threshold = 2.0}},
+      {"elu", "ab", {attribute::alpha = 0.5}},
+      {"nan_to_num",
+       "ab",
+       {attribute::nan = 0.0, attribute::posinf = 64.0, attribute::neginf = -64.0}},
   };
 }
 
 // A number in the place of a tensor, other arguments, and inputs of unlike dtypes.
 std::vector<OpSample> arithmetic_samples() {
   return {
-      {"add", "ab ab", {{"alpha", -2.0}}},
-      {"sub", "ab b", {{"alpha", 2.0}}},
-      {"add", "ab", {{"other", 3.0}}},
-      {"sub", "ab", {{"other", 3.0}}},
-      {"rsub", "ab", {{"other", 3.0}}},
-      {"mul", "ab", {{"other", -2.0}}},
-      {"mul", "ab", {{"other", 2.0}}},
-      {"eq", "ab", {{"other", 1.0}}},
-      {"lt", "ab", {{"other", 1.0}}},
+      {"add", "ab ab", {attribute::alpha = -2.0}},
+      {"sub", "ab b", {attribute::alpha = 2.0}},
+      {"add", "ab", {attribute::other = 3.0}},
+      {"sub", "ab", {attribute::other = 3.0}},
+      {"rsub", "ab", {attribute::other = 3.0}},
+      {"mul", "ab", {attribute::other = -2.0}},
+      {"mul", "ab", {attribute::other = 2.0}},
+      {"eq", "ab", {attribute::other = 1.0}},
+      {"lt", "ab", {attribute::other = 1.0}},
       {"maximum", "ab n:ab"},
       {"div", "ab q:ab"},
       {"div", "ab q:b"},
       {"div", "a1 q:ab"},
-      {"div", "ab", {{"other", -2.0}}},
-      {"div.Tensor_mode", "ab q:ab", {{"rounding_mode", "floor"s}}},
-      {"div.Tensor_mode", "ab q:b", {{"rounding_mode", "trunc"s}}},
-      {"div.Tensor_mode", "ab", {{"rounding_mode", "trunc"s}, {"other", 3.0}}},
+      {"div", "ab", {attribute::other = -2.0}},
+      {"div.Tensor_mode", "ab q:ab", {attribute::rounding_mode = "floor"}},
+      {"div.Tensor_mode", "ab q:b", {attribute::rounding_mode = "trunc"}},
+      {"div.Tensor_mode", "ab", {attribute::rounding_mode = "trunc", attribute::other = 3.0}},
       {"remainder", "ab p:ab"},
-      {"remainder", "ab", {{"other", 3.0}}},
+      {"remainder", "ab", {attribute::other = 3.0}},
       {"fmod", "ab p:b"},
-      {"pow", "ab", {{"exponent", 2.0}}},
-      {"pow", "ab", {{"exponent", 3.0}}},
+      {"pow", "ab", {attribute::exponent = 2.0}},
+      {"pow", "ab", {attribute::exponent = 3.0}},
       {"pow.Tensor_Tensor", "p:ab f:b"},
-      {"pow.Tensor_Tensor", "- u:ab", {{"self", 2.0}}},
+      {"pow.Tensor_Tensor", "- u:ab", {attribute::self = 2.0}},
       {"xlogy", "ab p:b"},
       {"complex_mul", "ab2 ab2"},
       {"complex_mul", "ab2 b2"},
       {"bitwise_and", "b:ab b:b"},
-      {"bitwise_or", "n:ab", {{"other", std::int64_t(5)}}},
-      {"_to_copy", "ab", {{"dtype", DType::float32}}},
-      {"_to_copy", "ab", {{"dtype", DType::int64}}},
-      {"_to_copy", "n:ab", {{"dtype", DType::float64}}},
-      {"_to_copy", "b:ab", {{"dtype", DType::float64}}},
+      {"bitwise_or", "n:ab", {attribute::other = std::int64_t(5)}},
+      {"_to_copy", "ab", {attribute::dtype = DType::float32}},
+      {"_to_copy", "ab", {attribute::dtype = DType::int64}},
+      {"_to_copy", "n:ab", {attribute::dtype = DType::float64}},
+      {"_to_copy", "b:ab", {attribute::dtype = DType::float64}},
   };
 }
 
 std::vector<OpSample> choice_samples() {
   return {
       {"lerp", "ab ab u:ab"},
-      {"lerp", "ab b", {{"weight", 0.25}}},
-      {"addcmul", "ab ab b", {{"value", 2.0}}},
-      {"addcdiv", "ab a1 q:ab", {{"value", -2.0}}},
+      {"lerp", "ab b", {attribute::weight = 0.25}},
+      {"addcmul", "ab ab b", {attribute::value = 2.0}},
+      {"addcdiv", "ab a1 q:ab", {attribute::value = -2.0}},
       {"where", "b:ab f:ab f:ab"},
       {"where", "b:ab f:b f:a1"},
-      {"where", "b:ab f:ab", {{"other", -1.0}}},
-      {"where", "b:ab - f:ab", {{"self", 2.0}}},
-      {"clamp", "ab", {{"min", -1.0}, {"max", 2.0}}},
+      {"where", "b:ab f:ab", {attribute::other = -1.0}},
+      {"where", "b:ab - f:ab", {attribute::self = 2.0}},
+      {"clamp", "ab", {attribute::min = -1.0, attribute::max = 2.0}},
       {"clamp", "ab b a1"},
-      {"masked_fill", "ab b:ab", {{"value", 7.0}}},
+      {"masked_fill", "ab b:ab", {attribute::value = 7.0}},
       {"masked_fill", "ab b:b f:."},
-      {"fill", "ab", {{"value", 3.0}}},
+      {"fill", "ab", {attribute::value = 3.0}},
       {"fill", "ab f:."},
       {"copy", "ab f:ab"},
       {"copy", "ab f:b"},
@@ -153,15 +163,11 @@ std::vector<OpSample> choice_samples() {
 
 }  // namespace
 
-gsl::span<const OpSample> elementwise_samples() {
-  static const std::vector<OpSample> samples = [] {
-    std::vector<OpSample> list;
-    add_lists(list);
-    for (const auto& part : {activation_samples(), arithmetic_samples(), choice_samples()})
-      list.insert(list.end(), part.begin(), part.end());
-    return list;
-  }();
-  return samples;
+void elementwise_samples(SampleList& list) {
+  list.add(listed_samples());
+  list.add(activation_samples());
+  list.add(arithmetic_samples());
+  list.add(choice_samples());
 }
 
 }  // namespace simmesh

@@ -1,20 +1,21 @@
-#include "core/samples/families.h"
+#include "core/ops/attribute_names.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
-gsl::span<const OpSample> matrix_samples() {
-  static const std::vector<OpSample> samples = {
+void matrices_samples(SampleList& list) {
+  list.add({
       {"mm", "ab bc"},
       {"mm", "n:ab n:bc"},
       {"bmm", "abc acd"},
       {"mv", "ab b"},
       {"dot", "a a"},
-      {"addmm", "ac ab bc", {{"beta", 1.0}, {"alpha", 1.0}}},
-      {"addmm", "c ab bc", {{"beta", 2.0}, {"alpha", -0.5}}},
-      {"addmm", "1c ab bc", {{"beta", 1.0}, {"alpha", 1.0}}},
-      {"addmm", "a1 ab bc", {{"beta", 1.0}, {"alpha", 1.0}}},
-      {"baddbmm", "abd abc acd", {{"beta", 1.0}, {"alpha", 2.0}}},
-      {"baddbmm", "1bd abc acd", {{"beta", 1.0}, {"alpha", 1.0}}},
+      {"addmm", "ac ab bc", {attribute::beta = 1.0, attribute::alpha = 1.0}},
+      {"addmm", "c ab bc", {attribute::beta = 2.0, attribute::alpha = -0.5}},
+      {"addmm", "1c ab bc", {attribute::beta = 1.0, attribute::alpha = 1.0}},
+      {"addmm", "a1 ab bc", {attribute::beta = 1.0, attribute::alpha = 1.0}},
+      {"baddbmm", "abd abc acd", {attribute::beta = 1.0, attribute::alpha = 2.0}},
+      {"baddbmm", "1bd abc acd", {attribute::beta = 1.0, attribute::alpha = 1.0}},
       {"linear", "ab cb"},
       {"linear", "ab cb c"},
       {"linear", "dab cb c"},
@@ -29,8 +30,7 @@ gsl::span<const OpSample> matrix_samples() {
       {"linalg_qr", "y:a33"},
       {"linalg_eigh", "y:a33"},
       {"linalg_svd", "y:a33"},
-  };
-  return samples;
+  });
 }
 
 }  // namespace simmesh

@@ -1,43 +1,53 @@
-#include "core/samples/families.h"
+#include "core/ops/attribute_names.h"
+#include "core/ops/kernels/normalized_groups.h"
+#include "core/ops/kernels/windows.h"
+#include "core/ops/neural/attention.h"
+#include "core/ops/neural/batch_normalization.h"
+#include "core/ops/neural/convolution.h"
+#include "core/ops/neural/gradient_operands.h"
+#include "core/ops/neural/losses.h"
+#include "core/ops/neural/pooling.h"
+#include "core/ops/neural/rotary.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
 namespace {
 
 // The numbers of "reduction": none, mean, sum.
-Attributes reduced(std::int64_t reduction) { return {{"reduction", reduction}}; }
+Attributes reduced(std::int64_t reduction) { return {attribute::reduction = reduction}; }
 Attributes nll(std::int64_t reduction, std::int64_t ignore_index = -100) {
-  return {{"reduction", reduction}, {"ignore_index", ignore_index}};
+  return {attribute::reduction = reduction, attribute::ignore_index = ignore_index};
 }
 
 Attributes over_last(const SampleSizes& sizes, double eps) {
-  return {{"normalized_shape", Dims{sizes['c']}}, {"eps", eps}};
+  return {attribute::normalized_shape = Dims{sizes['c']}, attribute::eps = eps};
 }
 
 OpSample::Sized normalized_operands(std::int64_t parameters) {
   return [parameters](const SampleSizes& sizes) -> Attributes {
-    return {{"of", std::string("layer_norm")},
-            {"normalized_shape", Dims{sizes['c']}},
-            {"parameters", parameters}};
+    return {attribute::of = "layer_norm", attribute::normalized_shape = Dims{sizes['c']},
+            attribute::parameters = parameters};
   };
 }
 Attributes loss_operands(std::int64_t reduction) {
-  return {{"of", std::string("nll_loss")}, {"reduction", reduction}};
+  return {attribute::of = "nll_loss", attribute::reduction = reduction};
 }
 
 Attributes window(std::int64_t padding, std::int64_t groups) {
-  Attributes attributes = {
-      {"stride", Dims{1, 1}}, {"padding", Dims{padding, padding}}, {"dilation", Dims{1, 1}}};
-  attributes.set("groups", groups);
+  Attributes attributes = {attribute::stride = Dims{1, 1},
+                           attribute::padding = Dims{padding, padding},
+                           attribute::dilation = Dims{1, 1}};
+  attributes.set(attribute::groups = groups);
   return attributes;
 }
 
 std::vector<OpSample> loss_samples() {
   return {
-      {"_softmax", "ab", {{"dim", std::int64_t(0)}}},
-      {"_softmax", "abc", {{"dim", std::int64_t(-1)}}},
-      {"_log_softmax", "ab", {{"dim", std::int64_t(0)}}},
-      {"_log_softmax", "abc", {{"dim", std::int64_t(-1)}}},
+      {"_softmax", "ab", {attribute::dim = 0}},
+      {"_softmax", "abc", {attribute::dim = -1}},
+      {"_log_softmax", "ab", {attribute::dim = 0}},
+      {"_log_softmax", "abc", {attribute::dim = -1}},
       {"_softmax_backward_data", "ab p:ab", along(0)},
       {"_softmax_backward_data", "abc p:abc", along(2)},
       {"_log_softmax_backward_data", "ab ab", along(0)},
@@ -66,10 +76,10 @@ std::vector<OpSample> normalization_samples() {
   OpSample::Sized small_eps = [](const SampleSizes& sizes) { return over_last(sizes, 1e-5); };
   OpSample::Sized large_eps = [](const SampleSizes& sizes) { return over_last(sizes, 0.5); };
   OpSample::Sized both = [](const SampleSizes& sizes) -> Attributes {
-    return {{"normalized_shape", Dims{sizes['b'], sizes['c']}}, {"eps", 1e-5}};
+    return {attribute::normalized_shape = Dims{sizes['b'], sizes['c']}, attribute::eps = 1e-5};
   };
-  Attributes groups = {{"eps", 1e-5}};
-  groups.set("groups", std::int64_t(2));
+  Attributes groups = {attribute::eps = 1e-5};
+  groups.set(attribute::groups = 2);
   return {
       {"native_layer_norm", "abc - -", {}, small_eps},
       {"native_layer_norm", "ac c c", {}, large_eps},
@@ -81,41 +91,40 @@ std::vector<OpSample> normalization_samples() {
       {"_fused_rms_norm", "ac c", {}, large_eps},
       {"native_group_norm", "a4b - -", groups},
       {"native_group_norm", "a4b 4 4", groups},
-      {"native_batch_norm", "ab - - - -", {{"training", true}, {"eps", 1e-5}}},
-      {"native_batch_norm", "abc b b - -", {{"training", true}, {"eps", 0.5}}},
-      {"native_batch_norm", "ab b b b p:b", {{"training", false}, {"eps", 1e-5}}},
+      {"native_batch_norm", "ab - - - -", {attribute::training = true, attribute::eps = 1e-5}},
+      {"native_batch_norm", "abc b b - -", {attribute::training = true, attribute::eps = 0.5}},
+      {"native_batch_norm", "ab b b b p:b", {attribute::training = false, attribute::eps = 1e-5}},
   };
 }
 
 Attributes pooling() {
-  return {{"kernel_size", Dims{2, 2}}, {"stride", Dims{2, 2}}, {"padding", Dims{1, 1}}};
+  return {attribute::kernel_size = Dims{2, 2}, attribute::stride = Dims{2, 2},
+          attribute::padding = Dims{1, 1}};
 }
 Attributes averaging(bool count_include_pad) {
   Attributes attributes = pooling();
-  attributes.set("count_include_pad", count_include_pad);
+  attributes.set(attribute::count_include_pad = count_include_pad);
   return attributes;
 }
 
 // The last window begins at the last row.
 Attributes beyond_the_end() {
-  return {{"kernel_size", Dims{2, 2}},
-          {"stride", Dims{3, 3}},
-          {"padding", Dims{0, 0}},
-          {"ceil_mode", true},
-          {"count_include_pad", true}};
+  return {attribute::kernel_size = Dims{2, 2}, attribute::stride = Dims{3, 3},
+          attribute::padding = Dims{0, 0}, attribute::ceil_mode = true,
+          attribute::count_include_pad = true};
 }
 
 // Returns the sizes of the images whose gradient is taken.
 OpSample::Sized of_images(const Attributes& attributes) {
   return [attributes](const SampleSizes& sizes) {
     Attributes all = attributes;
-    all.set("input_sizes", Dims{sizes['a'], sizes['b'], 4, 4});
+    all.set(attribute::input_sizes = Dims{sizes['a'], sizes['b'], 4, 4});
     return all;
   };
 }
 
 std::vector<OpSample> pooling_samples() {
-  Attributes adaptive = {{"output_size", Dims{3, 2}}};
+  Attributes adaptive = {attribute::output_size = Dims{3, 2}};
   return {
       {"max_pool2d_with_indices", "ab44", pooling()},
       {"max_pool2d_with_indices", "ab44", beyond_the_end()},
@@ -139,30 +148,28 @@ std::vector<OpSample> image_samples() {
        {},
        [](const SampleSizes& sizes) {
          Attributes attributes = window(0, 1);
-         attributes.set("weight_size", Dims{sizes['c'], sizes['b'], 2, 2});
+         attributes.set(attribute::weight_size = Dims{sizes['c'], sizes['b'], 2, 2});
          return attributes;
        }},
-      {"gradient_operands", "ab44 ac33", {{"of", std::string("convolution")}}},
-      {"gradient_operands", "a422", {{"of", std::string("convolution")}}},
-      {"flash_attention", "abc2 abd2 abd2", {{"is_causal", false}, {"scale", 0.5}}},
-      {"flash_attention", "abc2 abc2 abc2", {{"is_causal", true}, {"scale", 1.0}}},
-      {"flash_attention_backward", "abc2 abd2 abd2 abc2", {{"is_causal", false}, {"scale", 0.5}}},
-      {"rotary_embedding", "abc4", {{"theta", 10000.0}, {"is_inverse", false}}},
-      {"rotary_embedding", "ab2", {{"theta", 100.0}, {"is_inverse", true}}},
+      {"gradient_operands", "ab44 ac33", {attribute::of = "convolution"}},
+      {"gradient_operands", "a422", {attribute::of = "convolution"}},
+      {"flash_attention", "abc2 abd2 abd2", {attribute::is_causal = false, attribute::scale = 0.5}},
+      {"flash_attention", "abc2 abc2 abc2", {attribute::is_causal = true, attribute::scale = 1.0}},
+      {"flash_attention_backward",
+       "abc2 abd2 abd2 abc2",
+       {attribute::is_causal = false, attribute::scale = 0.5}},
+      {"rotary_embedding", "abc4", {attribute::theta = 10000.0, attribute::is_inverse = false}},
+      {"rotary_embedding", "ab2", {attribute::theta = 100.0, attribute::is_inverse = true}},
   };
 }
 
 }  // namespace
 
-gsl::span<const OpSample> neural_samples() {
-  static const std::vector<OpSample> samples = [] {
-    std::vector<OpSample> list;
-    for (const auto& part :
-         {loss_samples(), normalization_samples(), pooling_samples(), image_samples()})
-      list.insert(list.end(), part.begin(), part.end());
-    return list;
-  }();
-  return samples;
+void neural_samples(SampleList& list) {
+  list.add(loss_samples());
+  list.add(normalization_samples());
+  list.add(pooling_samples());
+  list.add(image_samples());
 }
 
 }  // namespace simmesh

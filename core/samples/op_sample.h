@@ -42,10 +42,10 @@ class SampleSizes {
 //
 //   OpSample samples[] = {
 //       {"mm", "ab bc"},
-//       {"sum", "ab", {{"dims", Dims{1}}, {"keepdim", true}}},
-//       {"embedding", "ab i<a:c", {{"padding_idx", std::int64_t(-1)}}},
+//       {"sum", "ab", {attribute::dims = Dims{1}, attribute::keepdim = true}},
+//       {"_softmax", "ab", {attribute::dim = -1}},
 //       {"view", "(ab)c", {}, [](const SampleSizes& s) -> Attributes {
-//          return {{"size", Dims{s['a'], s['b'], s['c']}}};
+//          return {attribute::size = Dims{s['a'], s['b'], s['c']}};
 //        }}};
 struct OpSample {
   using Sized = std::function<Attributes(const SampleSizes& sizes)>;

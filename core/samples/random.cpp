@@ -1,30 +1,30 @@
-#include "core/samples/families.h"
+#include "core/ops/random/random.h"
+
+#include "core/ops/attribute_names.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
 namespace {
 
 Attributes drawn(const SampleSizes& sizes) {
-  Attributes attributes = {{"seed", std::int64_t(7)}, {"stream", std::int64_t(3)}};
-  attributes.set("shape", Dims{sizes['a'], sizes['b']});
-  attributes.set("dtype", DType::float64);
+  Attributes attributes = {attribute::seed = 7, attribute::stream = 3};
+  attributes.set(attribute::shape = Dims{sizes['a'], sizes['b']});
+  attributes.set(attribute::dtype = DType::float64);
   return attributes;
 }
 
 }  // namespace
 
-gsl::span<const OpSample> random_samples() {
-  static const std::vector<OpSample> samples = {
+void random_samples(SampleList& list) {
+  list.add({
       {"rand", "", {}, drawn},
       {"randn", "", {}, drawn},
       {"rand_like", "ab", {}, drawn},
       {"randn_like", "n:ab", {}, drawn},
       {"bernoulli", "r:ab", {}, drawn},
-      {"native_dropout",
-       "ab",
-       {{"seed", std::int64_t(7)}, {"stream", std::int64_t(3)}, {"p", 0.5}}},
-  };
-  return samples;
+      {"native_dropout", "ab", {attribute::seed = 7, attribute::stream = 3, attribute::p = 0.5}},
+  });
 }
 
 }  // namespace simmesh

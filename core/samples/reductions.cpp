@@ -1,14 +1,18 @@
-#include "core/samples/families.h"
+#include "core/ops/attribute_names.h"
+#include "core/ops/reductions/membership.h"
+#include "core/ops/reductions/sorting.h"
+#include "core/ops/reductions/statistics.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
 namespace {
 
 Attributes over(const Dims& dims, bool keepdim = false) {
-  return {{"dims", dims}, {"keepdim", keepdim}};
+  return {attribute::dims = dims, attribute::keepdim = keepdim};
 }
-Attributes with(Attributes attributes, std::string_view name, AttributeValue value) {
-  attributes.set(name, std::move(value));
+Attributes with(Attributes attributes, NamedAttribute one) {
+  attributes.set(std::move(one));
   return attributes;
 }
 
@@ -30,7 +34,8 @@ void add_reductions(std::vector<OpSample>& samples, std::string_view op,
   }
 }
 
-void add_all_reductions(std::vector<OpSample>& samples) {
+std::vector<OpSample> plain_reduction_samples() {
+  std::vector<OpSample> samples;
   for (std::string_view op : {"sum", "amax", "amin", "max", "min", "count_nonzero", "any", "all"})
     add_reductions(samples, op, "f");
   add_reductions(samples, "nansum", "m");
@@ -47,30 +52,31 @@ void add_all_reductions(std::vector<OpSample>& samples) {
     samples.push_back({op, "ab", over({0})});
     samples.push_back({op, "ab", over({-1}, true)});
   }
+  return samples;
 }
 
 std::vector<OpSample> statistics_samples() {
   std::vector<OpSample> list;
   for (std::string_view op : {"var", "std", "var_mean"}) {
-    list.push_back({op, "ab", with(over({}), "correction", 1.0)});
-    list.push_back({op, "ab", with(over({0}, true), "correction", 0.0)});
-    list.push_back({op, "ab", with(over({-1}), "correction", 1.0)});
+    list.push_back({op, "ab", with(over({}), attribute::correction = 1.0)});
+    list.push_back({op, "ab", with(over({0}, true), attribute::correction = 0.0)});
+    list.push_back({op, "ab", with(over({-1}), attribute::correction = 1.0)});
   }
   list.push_back({"logsumexp", "ab", over({0})});
   list.push_back({"logsumexp", "ab", over({-1}, true)});
   list.push_back({"logsumexp", "abc", over({-1, 0}, true)});
   for (double order : {0.0, 1.0, 2.0, HUGE_VAL, -HUGE_VAL}) {
-    list.push_back({"linalg_vector_norm", "ab", with(over({}), "ord", order)});
-    list.push_back({"linalg_vector_norm", "ab", with(over({0}, true), "ord", order)});
-    list.push_back({"linalg_vector_norm", "ab", with(over({-1}), "ord", order)});
-    list.push_back({"dist", "ab ab", {{"ord", order}}});
+    list.push_back({"linalg_vector_norm", "ab", with(over({}), attribute::ord = order)});
+    list.push_back({"linalg_vector_norm", "ab", with(over({0}, true), attribute::ord = order)});
+    list.push_back({"linalg_vector_norm", "ab", with(over({-1}), attribute::ord = order)});
+    list.push_back({"dist", "ab ab", {attribute::ord = order}});
   }
-  list.push_back({"dist", "ab b", {{"ord", 2.0}}});
+  list.push_back({"dist", "ab b", {attribute::ord = 2.0}});
   list.push_back({"median", "ab"});
   list.push_back({"nanmedian", "ab"});
   for (std::string_view op : {"median_dim", "nanmedian_dim"}) {
-    list.push_back({op, "ab", with(along(0), "keepdim", true)});
-    list.push_back({op, "abc", with(along(1), "keepdim", false)});
+    list.push_back({op, "ab", with(along(0), attribute::keepdim = true)});
+    list.push_back({op, "abc", with(along(1), attribute::keepdim = false)});
   }
   return list;
 }
@@ -82,32 +88,32 @@ std::vector<OpSample> order_samples() {
       list.push_back({op, op == "cumprod" ? "q:ab" : "ab", along(dim)});
   for (std::string_view op : {"_logcumsumexp_backward", "_logcumsumexp_forward"})
     list.push_back({op, "ab ab p:ab", along(0)});
-  list.push_back({"sort", "ab", with(along(0), "descending", false)});
-  list.push_back({"sort", "ab", with(along(-1), "descending", true)});
-  list.push_back({"topk", "3b", with(with(along(0), "k", std::int64_t(2)), "largest", true)});
-  list.push_back({"topk", "a3", with(with(along(-1), "k", std::int64_t(2)), "largest", false)});
-  list.push_back({"searchsorted", "s:a f:bc", {{"right", false}, {"out_int32", false}}});
-  list.push_back({"searchsorted", "s:ab f:ac", {{"right", true}, {"out_int32", true}}});
-  list.push_back({"bucketize", "f:bc s:a", {{"right", false}, {"out_int32", false}}});
-  list.push_back({"bucketize", "f:ab s:c", {{"right", true}, {"out_int32", true}}});
-  list.push_back({"isin", "ab c", {{"invert", false}}});
-  list.push_back({"isin", "ab c", {{"invert", true}}});
-  list.push_back({"histc", "ab", {{"bins", std::int64_t(4)}, {"min", -4.0}, {"max", 4.0}}});
-  list.push_back({"histc", "a", {{"bins", std::int64_t(3)}, {"min", 0.0}, {"max", 0.0}}});
+  list.push_back({"sort", "ab", with(along(0), attribute::descending = false)});
+  list.push_back({"sort", "ab", with(along(-1), attribute::descending = true)});
+  list.push_back({"topk", "3b", with(with(along(0), attribute::k = 2), attribute::largest = true)});
+  list.push_back(
+      {"topk", "a3", with(with(along(-1), attribute::k = 2), attribute::largest = false)});
+  list.push_back(
+      {"searchsorted", "s:a f:bc", {attribute::right = false, attribute::out_int32 = false}});
+  list.push_back(
+      {"searchsorted", "s:ab f:ac", {attribute::right = true, attribute::out_int32 = true}});
+  list.push_back(
+      {"bucketize", "f:bc s:a", {attribute::right = false, attribute::out_int32 = false}});
+  list.push_back({"bucketize", "f:ab s:c", {attribute::right = true, attribute::out_int32 = true}});
+  list.push_back({"isin", "ab c", {attribute::invert = false}});
+  list.push_back({"isin", "ab c", {attribute::invert = true}});
+  list.push_back(
+      {"histc", "ab", {attribute::bins = 4, attribute::min = -4.0, attribute::max = 4.0}});
+  list.push_back({"histc", "a", {attribute::bins = 3, attribute::min = 0.0, attribute::max = 0.0}});
   return list;
 }
 
 }  // namespace
 
-gsl::span<const OpSample> reduction_samples() {
-  static const std::vector<OpSample> samples = [] {
-    std::vector<OpSample> list;
-    add_all_reductions(list);
-    for (const auto& part : {statistics_samples(), order_samples()})
-      list.insert(list.end(), part.begin(), part.end());
-    return list;
-  }();
-  return samples;
+void reductions_samples(SampleList& list) {
+  list.add(plain_reduction_samples());
+  list.add(statistics_samples());
+  list.add(order_samples());
 }
 
 }  // namespace simmesh

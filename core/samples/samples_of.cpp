@@ -4,7 +4,7 @@
 
 #include "core/check/check.h"
 #include "core/ops/registry/registry.h"
-#include "core/samples/families.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
@@ -13,15 +13,13 @@ namespace {
 using Table = std::map<const Op*, std::vector<const OpSample*>, std::less<const Op*>>;
 
 Table joined() {
+  static const SampleList samples = collected_samples();
   Table table;
-  for (const auto& list :
-       {elementwise_samples(), indexing_samples(), matrix_samples(), neural_samples(),
-        random_samples(), reduction_samples(), shape_samples()})
-    for (const OpSample& sample : list) {
-      const Op* op = find_op(sample.op);
-      SIMMESH_CHECK(op, "a sample names {}, which is no op", sample.op);
-      table[op].push_back(&sample);
-    }
+  for (const OpSample& sample : samples.all()) {
+    const Op* op = find_op(sample.op);
+    SIMMESH_CHECK(op, "a sample names {}, which is no op", sample.op);
+    table[op].push_back(&sample);
+  }
   return table;
 }
 

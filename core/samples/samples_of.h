@@ -4,8 +4,8 @@
 
 namespace simmesh {
 
-// samples_of returns the sample calls of an op of the library, in the order of the lists in
-// families.h; none for another op.
+// samples_of returns the sample calls of an op of the library, room by room; none for another
+// op.
 const std::vector<const OpSample*>& samples_of(const Op& op);
 
 }  // namespace simmesh

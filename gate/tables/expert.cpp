@@ -16,7 +16,7 @@ bool has_dim(const DimList& dims, const std::string& name) {
   return std::find(dims.begin(), dims.end(), name) != dims.end();
 }
 
-// The dims over which experts are sharded.
+// Returns the dims over which experts are sharded.
 DimList dims_of_experts(const GateExpert& expert, const GateFsdp& fsdp) {
   DimList dims = fsdp.mesh;
   std::erase(dims, expert.mesh);
@@ -29,7 +29,8 @@ std::int64_t shards_of_experts(const GateExpert& expert, const GateFsdp& fsdp,
   return dims.empty() ? 1 : layout.shape[layout.index_of(dims.back())];
 }
 
-// Ranks that have no rows for an expert don't call it, so they would not gather it either.
+// Refuses single experts: ranks without rows for an expert don't call it, so they would not gather
+// it either.
 void check_wrap(const GateTable& table, const GateFsdp& fsdp, nn::Module& shapes) {
   for (const DimList& call : fsdp.modules)
     for (const std::string& name : call)
@@ -46,7 +47,7 @@ void check_reshard(const GateTable& table, const GateFsdp& fsdp, std::int64_t sh
         std::to_string(*ranks));
 }
 
-// A dim of one rank, by a name that no dim of the mesh has.
+// Returns a name that no dim of the mesh has, for a dim of one rank.
 MeshPlan own_rank(const MeshPlan& mesh) {
   std::string name = fmt::format("{}_owner", fmt::join(mesh.names, "_"));
   MeshPlan own{mesh.shape, mesh.names, {name}};

@@ -27,8 +27,8 @@ GateExpert read_gate_expert(GateTable& table, const GateLayout& layout, const nn
 std::string expert_entry(const GateExpert& expert);
 
 // spread_fsdp_plan changes the calls of fully_shard for experts that are spread. Experts are
-// sharded over the other dims of fsdp.mesh; where there are none, each is whole on its rank. All
-// else is replicated over the experts' dim besides, unless fsdp.mesh has it.
+// sharded over the other dims of fsdp.mesh; without any, each expert is whole on its rank. All
+// other parameters are also replicated over the experts' dim, unless fsdp.mesh has it.
 void spread_fsdp_plan(const GateExpert& expert, const GateFsdp& fsdp, const nn::ModelNode& model,
                       FsdpPlan& plan);
 

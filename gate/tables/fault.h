@@ -11,7 +11,7 @@
 
 namespace simmesh {
 
-// GateFault is one entry of the table [faults]: what goes wrong, on which rank, and when. The time
+// GateFault is one entry of the table [faults]: a kind of fault, its rank, and its time. The time
 // is the rank's first operation (a collective, send, receive or wait) from a phase of a step on, or
 // an operation given by its number.
 struct GateFault {
@@ -23,11 +23,11 @@ struct GateFault {
   std::uint64_t bit = 0;
   std::string place;  // FILE:LINE:COLUMN of its table
 
-  // is_at_phase says whether the operation is given by step and phase, not by its number.
+  // is_at_phase is true if the operation is given by step and phase, and not by its number.
   bool is_at_phase() const;
 };
 
-// FaultLimits bounds what a fault may name.
+// FaultLimits bounds the ranks and steps that a fault may name.
 struct FaultLimits {
   std::int64_t ranks;
   std::int64_t steps;
@@ -46,8 +46,8 @@ std::string describe(const GateFault& fault);
 // at_of returns the text of the key `at`: "step 1 backward" or "operation 5".
 std::string at_of(const GateFault& fault);
 
-// engine_fault returns the fault as a World takes it; kinds at an operation or allocation need its
-// number.
+// engine_fault returns the fault as a World takes it. Kinds at an operation or an allocation need
+// its number.
 Fault engine_fault(const GateFault& fault);
 
 }  // namespace simmesh

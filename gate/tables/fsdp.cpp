@@ -71,7 +71,7 @@ GradDtype read_grad_dtype(GateTable& table) {
   return name == "any" ? GradDtype::any() : GradDtype(dtype_from_string(name));
 }
 
-// Each module must come once, and after the modules below it.
+// Checks that each module comes once, and after the modules below it.
 void check_order(const GateTable& table, const std::vector<std::vector<std::string>>& calls) {
   std::vector<std::string> before;
   for (const std::vector<std::string>& call : calls)
@@ -138,7 +138,7 @@ void read_settings(GateTable& table, const nn::ModelNode& model, ShardedSettings
   double factor = table.number("gradient_divide_factor", 0.0, {0, 1e9});
   if (factor > 0) settings.gradient_divide_factor = factor;
   settings.force_sum_reduction = table.boolean("force_sum_reduction_for_comms", false);
-  // On ranks where no token chose an expert, it has no gradient, but its group must still reduce.
+  // An expert that no token chose on a rank has no gradient there, but its group must still reduce.
   settings.reduces_unused_params =
       table.boolean("reduce_scatter_unused_params", has_kind(model, "moe"));
   settings.cuts_over_mesh = true;

@@ -11,8 +11,8 @@
 
 namespace simmesh {
 
-// GateFsdp is parallel.fsdp: how fully_shard is called on a gate's model. The root is always
-// wrapped last, so every parameter is sharded except those that are ignored.
+// GateFsdp is parallel.fsdp: the calls of fully_shard on a gate's model. The root is always wrapped
+// last, so every parameter is sharded except those that are ignored.
 struct GateFsdp {
   // A single dim shards; of two dims the first replicates and the second shards.
   std::vector<std::string> mesh;
@@ -36,8 +36,8 @@ struct GateFsdp {
 // reshard_after_forward that doesn't divide the number of shards.
 GateFsdp read_gate_fsdp(GateTable& table, const GateLayout& layout, const nn::ModelNode& model);
 
-// largest_dim returns the largest dim that so many shards divide evenly, else dim 0, which can
-// always be sharded.
+// largest_dim returns the largest dim that the number of shards divides evenly, else dim 0, which
+// can always be sharded.
 std::int64_t largest_dim(const Shape& shape, std::int64_t shards);
 
 // fsdp_plan returns the calls of fully_shard for a model on a mesh.

@@ -33,7 +33,7 @@ std::string shown(const toml::node& node) {
   return "a date or time";
 }
 
-// Strings without control characters, because messages print them on one line.
+// True for a string without control characters, since messages print it on one line.
 bool is_plain_text(const toml::node& node) {
   if (!node.is_string()) return false;
   for (char letter : node.as_string()->get())
@@ -41,7 +41,7 @@ bool is_plain_text(const toml::node& node) {
   return true;
 }
 
-// What isn't in the text, such as the whole file, is at its start.
+// Returns FILE:LINE:COLUMN; nodes without a place, such as the whole file, are at its start.
 std::string place_at(const std::string& file, const toml::source_position& at) {
   return fmt::format("{}:{}:{}", file, std::max<std::int64_t>(at.line, 1),
                      std::max<std::int64_t>(at.column, 1));

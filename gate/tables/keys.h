@@ -15,8 +15,8 @@
 
 namespace simmesh {
 
-// BadGate says why a gate file can't be run: it isn't valid TOML, a key is unknown, a value has a
-// wrong type or is out of range, or parts don't fit together. Its message starts with
+// BadGate is the error of a gate file that can't be run: it isn't valid TOML, a key is unknown, a
+// value has a wrong type or is out of range, or parts don't fit together. Its message starts with
 // [FILE:LINE:COLUMN].
 class BadGate : public Error {
  public:
@@ -53,7 +53,7 @@ class GateTable {
   double number(std::string_view key, double otherwise, NumberRange range);
   bool boolean(std::string_view key, bool otherwise);
   std::vector<std::string> texts(std::string_view key);
-  // rows returns a list whose entries are strings or lists of strings; a single string is a row of
+  // rows returns a list whose entries are strings or lists of strings. A single string is a row of
   // one. rows_with_integers also accepts integers in the inner lists, and returns their digits.
   std::vector<std::vector<std::string>> rows(std::string_view key);
   std::vector<std::vector<std::string>> rows_with_integers(std::string_view key);
@@ -84,8 +84,8 @@ class GateTable {
   std::vector<std::string> keys() const;
   std::string path_of(std::string_view key) const;
   const std::string& file() const { return file_; }
-  // place returns FILE:LINE:COLUMN of the table; place_of that of the value of a key, or of the
-  // table if the key is absent.
+  // place returns FILE:LINE:COLUMN of the table. place_of returns that of the value of a key, or of
+  // the table if the key is absent.
   std::string place() const;
   std::string place_of(std::string_view key) const;
 
@@ -101,7 +101,7 @@ class GateTable {
   std::set<std::string, std::less<>> known_;
 };
 
-// TextOrTable is an entry of a list of strings and tables; text counts if table is absent. place is
+// TextOrTable is an entry of a list of strings and tables. text counts if table is absent. place is
 // its FILE:LINE:COLUMN.
 struct GateTable::TextOrTable {
   std::string place;

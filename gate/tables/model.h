@@ -11,12 +11,12 @@
 
 namespace simmesh {
 
-// ModelKind is the key `kind` of the table [model]; `nodes` says that the model is given as a list
-// of nodes instead.
+// ModelKind is the key `kind` of the table [model]. `nodes` is a model that is given as a list of
+// nodes.
 enum class ModelKind : std::uint8_t { mlp, transformer, moe, linear_stack, nodes };
 std::string_view to_string(ModelKind kind);
 
-// GateModel is the table [model] of a gate file; docs/gates.md says what each key means.
+// GateModel is the table [model] of a gate file. docs/gates.md explains each key.
 struct GateModel {
   ModelKind kind = ModelKind::mlp;
   std::int64_t layers = 2;
@@ -40,15 +40,14 @@ struct GateModel {
   std::uint64_t init_seed = 1;
 
   bool is_given_by_nodes() const { return kind == ModelKind::nodes; }
-  // has_blocks says whether the model is made of transformer blocks; it then takes and predicts
-  // tokens.
+  // has_blocks is true for a model of transformer blocks, which takes and predicts tokens.
   bool has_blocks() const { return kind == ModelKind::transformer || kind == ModelKind::moe; }
 };
 
 // read_gate_model reads the table. Keys that the kind doesn't have are unknown.
 GateModel read_gate_model(GateTable& table);
 
-// ModelUse is what a model needs to know about the rest of its gate.
+// ModelUse has the values of the rest of the gate on which a model depends.
 struct ModelUse {
   std::int64_t sequence = 1;
   bool checkpoint_blocks = false;
@@ -64,9 +63,9 @@ nn::ModelNode model_node(const GateModel& model, const ModelUse& use);
 // model, and for more than elements_max elements.
 TrainingModel training_model(const GateModel& model, const ModelUse& use);
 
-// has_kind says whether a node or any node below it has the kind.
+// has_kind is true if a node or any node below it has the kind.
 bool has_kind(const nn::ModelNode& node, std::string_view kind);
-// has_capacity says whether experts in a node or below it take a limited number of tokens.
+// has_capacity is true if experts in a node or below it take a limited number of tokens.
 bool has_capacity(const nn::ModelNode& node);
 
 }  // namespace simmesh

@@ -34,7 +34,7 @@ std::optional<GateContext> read_context(GateTable& table, const GateLayout& layo
   return context;
 }
 
-// The ranks of the dim take the same rows, so no other form may use it.
+// Reads parallel.tensor. The ranks of its dim take the same rows, so no other form may use it.
 std::optional<GateTensor> read_tensor(GateTable& table, const GateLayout& layout,
                                       const nn::ModelNode& model, const GateParallel& beside) {
   auto key = table.table("tensor");
@@ -49,7 +49,8 @@ std::optional<GateTensor> read_tensor(GateTable& table, const GateLayout& layout
   return tensor;
 }
 
-// Rows are cut over the dim, so that tokens of other ranks come to the experts.
+// Reads parallel.expert. Rows are cut over its dim, so that tokens of other ranks come to the
+// experts.
 std::optional<GateExpert> read_expert(GateTable& table, const GateLayout& layout,
                                       const nn::ModelNode& model, const GateParallel& beside) {
   auto key = table.table("expert");

@@ -19,8 +19,8 @@ struct GateReplicate {
   bool find_unused = false;
 };
 
-// GateParallel is the table [parallel]: at most one of replicate, fsdp and zero, the first two also
-// together with context and expert, and fsdp together with tensor.
+// GateParallel is the table [parallel]. It has at most one of replicate, fsdp and zero. The first
+// two go together with context and expert, and fsdp also with tensor.
 struct GateParallel {
   std::optional<GateReplicate> replicate;
   std::optional<GateFsdp> fsdp;
@@ -30,14 +30,14 @@ struct GateParallel {
   std::optional<GateExpert> expert;
   bool checkpoint_blocks = false;
 
-  // row_dims returns the mesh dims over which the rows of a micro-batch are cut, and parts into how
-  // many parts.
+  // row_dims returns the mesh dims over which the rows of a micro-batch are cut, and parts the
+  // number of parts.
   std::vector<std::string> row_dims() const;
   std::int64_t parts(const GateLayout& layout) const;
   // form returns "single_device", "replicate", "fsdp", "zero0" to "zero3", "context", "tensor" or
   // "expert".
   std::string_view form() const;
-  // has_schedule says whether parameters are fetched and released by a schedule: in ZeRO stage 3.
+  // has_schedule is true if a schedule fetches and releases parameters, as in ZeRO stage 3.
   bool has_schedule() const { return zero && zero->stage() == 3; }
 };
 

@@ -16,7 +16,7 @@ std::int64_t integer_or(const nn::ModelNode& node, const std::string& field,
   return value ? *value : otherwise;
 }
 
-// Every rank has as many heads.
+// Checks that every rank gets equally many heads.
 void check_heads(const GateTable& table, const nn::ModelNode& node, std::int64_t ranks) {
   if (node.kind == "attention") {
     std::int64_t heads = integer_or(node, "heads", 1);
@@ -28,7 +28,8 @@ void check_heads(const GateTable& table, const nn::ModelNode& node, std::int64_t
   for (const nn::ModelNode& child : node.children) check_heads(table, child, ranks);
 }
 
-// Between the layers of a pair each rank has columns, of which dropout would not know the place.
+// True if there is dropout between the layers of a pair. Each rank has some columns there, and
+// dropout would not know which.
 bool drops_columns(const nn::ModelNode& node) {
   bool is_between = false;
   for (const nn::ModelNode& child : node.children) {

@@ -7,14 +7,15 @@
 
 namespace simmesh {
 
-// GateWorld is the table [world]: what kind of World runs the mesh.
+// GateWorld is the table [world]: the kind of World that runs the mesh.
 struct GateWorld {
-  // The PyTorch that is followed.
+  // The release of PyTorch that is followed.
   Release release = newest_release;
-  // No tensor has elements; memory, events and times are those of the run with data. See
+  // Tensors have no elements. Memory, events and times are those of the run with data. See
   // WorldOptions::shapes_only.
   bool shapes_only = false;
-  // Only the first and the last rank run and stand for all; only of shapes. See WorldOptions::fold.
+  // Only the first and the last rank run, and stand for all. It needs shapes_only. See
+  // WorldOptions::fold.
   bool fold = false;
 
   // ranks_max is the largest number of ranks, and elements_max that of the elements of all

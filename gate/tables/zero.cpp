@@ -34,7 +34,7 @@ std::vector<std::string> known_keys() {
   return names;
 }
 
-// TOML has no null: an absent key says the same.
+// Returns a value as TOML. TOML has no null, so such keys are left out.
 std::string toml_text(const JsonValue& value) {
   if (const auto* list = value.get<JsonValue::List>()) {
     std::string text;

@@ -9,7 +9,7 @@
 namespace simmesh {
 
 // GateZero is parallel.zero: ZeRO over one dim of the mesh. All keys but mesh are those of
-// DeepSpeed's section zero_optimization; without stage it is stage 3.
+// DeepSpeed's section zero_optimization. The default stage is 3.
 struct GateZero {
   std::string mesh;
   zero::Config config;

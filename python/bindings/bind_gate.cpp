@@ -8,6 +8,7 @@
 
 #include "gate/explain.h"
 #include "gate/report.h"
+#include "gate/run_gate.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/interruptible.h"
 #include "python/bindings/run_words.h"

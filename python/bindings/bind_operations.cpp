@@ -18,12 +18,11 @@ namespace {
 
 // An array without dims counts as one element where pieces are cut or joined.
 std::vector<HostArray> arrays_of(const nb::list& tensors, const CollectiveCall& call) {
-  bool has_dims = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter ||
-                  call.op == CollectiveOp::all_to_all;
+  const CollectiveFacts& facts = facts_of(call.op);
   std::vector<HostArray> arrays;
   for (nb::handle tensor : tensors) {
-    arrays.push_back(reduces(call.op) ? torch_array(tensor, call.reduce) : torch_array(tensor));
-    if (!has_dims || !arrays.back().shape.empty()) continue;
+    arrays.push_back(facts.reduces ? torch_array(tensor, call.reduce) : torch_array(tensor));
+    if (!facts.takes_dim || !arrays.back().shape.empty()) continue;
     arrays.back().shape.push_back(1);
     arrays.back().strides.push_back(1);
   }
@@ -46,8 +45,7 @@ std::shared_ptr<const HostMemory> owned(HostMemory memory, nb::object owners) {
 }
 
 CollectiveOp collective_op(const std::string& name) {
-  for (std::size_t i = 0; i < collective_op_count; ++i)
-    if (name == name_of(CollectiveOp(i))) return CollectiveOp(i);
+  if (std::optional<CollectiveOp> op = collective_op_named(name)) return *op;
   raise(ErrorKind::value_error, "python/collective", "expected the name of a collective, got '{}'",
         name);
 }

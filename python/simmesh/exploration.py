@@ -20,8 +20,8 @@ class Trial:
 
 @dataclass
 class Exploration:
-    """What was found: the first trial, how many there were, and the shortest one that failed or
-    differs from the first.
+    """The result of an exploration: the first trial, the number of schedules, and the shortest
+    trial that failed or differs from the first.
     """
 
     first: Trial
@@ -30,7 +30,7 @@ class Exploration:
 
     @property
     def differs(self) -> bool:
-        """Whether the failure computes other bits, rather than ending by an error."""
+        """True if the failure computes other bits; False if it ends by an error."""
         return self.failure is not None and self.failure.outcome.ok
 
 
@@ -63,7 +63,7 @@ def explore(
 
 
 def fails(first: Trial, trial: Trial) -> bool:
-    """Whether a run ended by an error or computed other bits than the first one."""
+    """True if a run ended by an error or computed other bits than the first one."""
     return not trial.outcome.ok or trial.outcome.data_hash != first.outcome.data_hash
 
 

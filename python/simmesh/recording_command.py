@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 SUMMARY = "records cases from the installed PyTorch, for simmesh verify; last line: N recorded"
-# Of one case, as in the reports of simmesh verify.
+# The most lines that are printed of one case, as in the reports of simmesh verify.
 _SHOWN = 5
 
 

@@ -25,8 +25,8 @@ class SpmdFailure(AssertionError):
 
 @dataclass
 class Settings:
-    """What the test runner asks for: how many schedules, one test to replay, and where replays are
-    written.
+    """The options of the test runner: the number of schedules, one test to replay, and the
+    folder for replays.
     """
 
     schedules: int | None = None
@@ -40,7 +40,7 @@ settings = Settings()
 
 @dataclass(frozen=True)
 class Options:
-    """How a program runs: the arguments of ``spmd`` and ``spmd_run``."""
+    """The options of a program: the arguments of ``spmd`` and ``spmd_run``."""
 
     world_size: int = 4
     schedules: int = 20
@@ -76,7 +76,7 @@ class Options:
 
 @dataclass
 class Result:
-    """What ``spmd_run`` returns: each rank's return value and how the run ended."""
+    """The result of ``spmd_run``: each rank's return value and the outcome of the run."""
 
     results: list[Any]
     outcome: _core.Outcome
@@ -194,7 +194,7 @@ def _fail(found: Exploration, options: Options, name: str) -> None:
     assert failure is not None
     report = _report(found, options, name)
     error = failure.outcome.exception
-    # What the core raises in a rank (a mismatch) has its report in its own text already.
+    # An error that the core raises in a rank (a mismatch) has its report in its own text already.
     if error is None:
         raise SpmdFailure(report)
     if hasattr(error, "add_note"):

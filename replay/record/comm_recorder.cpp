@@ -38,16 +38,6 @@ std::string_view recorded_name(const CollectiveCall& call) {
   SIMMESH_CHECK(false, "unknown CollectiveOp {}", int(call.op));
 }
 
-bool is_rooted(CollectiveOp op) {
-  return op == CollectiveOp::broadcast || op == CollectiveOp::broadcast_object ||
-         op == CollectiveOp::reduce || op == CollectiveOp::scatter || op == CollectiveOp::gather;
-}
-
-bool takes_reduce_op(CollectiveOp op) {
-  return op == CollectiveOp::all_reduce || op == CollectiveOp::reduce_scatter ||
-         op == CollectiveOp::reduce;
-}
-
 bool is_uneven_exchange(const CollectiveCall& call) {
   return call.op == CollectiveOp::all_to_all && call.uneven && call.input_splits.empty();
 }
@@ -172,8 +162,8 @@ void CommRecorder::see_collective(const CommEvent& event, TraceThread thread) {
   TraceComm& comm = builder_.trace().comms[*node.comm];
   RecordedComm& recorded = recorded_.comms[*node.comm];
   comm.request = {std::int64_t(event.sequence) + 1, false};
-  if (is_rooted(call.op)) comm.rank = call.root;
-  if (takes_reduce_op(call.op)) recorded.reduce = call.reduce;
+  if (facts_of(call.op).has_root) comm.rank = call.root;
+  if (facts_of(call.op).reduces) recorded.reduce = call.reduce;
   recorded.factor = call.factor;
   recorded.dim = call.dim;
   recorded.scatter_dim = call.scatter_dim;

@@ -86,16 +86,13 @@ double operand_bytes(const ReplayProgram& program, const Meeting& meeting, Colle
 }
 
 double tree_us(const CollectiveSize& size, const Topology& topology) {
-  double ways = size.op == CollectiveOp::all_reduce || size.op == CollectiveOp::barrier ? 2 : 1;
-  double hops = ways * std::ceil(std::log2(double(size.members)));
+  double passes = facts_of(size.op).tree_passes;
+  double hops = passes * std::ceil(std::log2(double(size.members)));
   return topology.base_us + hops * size.link.latency_us +
-         ways * size.bytes / gibibyte / size.link.bandwidth_gb_s * 1e6;
+         passes * size.bytes / gibibyte / size.link.bandwidth_gb_s * 1e6;
 }
 
-bool has_tree(CollectiveOp op) {
-  return op == CollectiveOp::all_reduce || op == CollectiveOp::barrier ||
-         op == CollectiveOp::broadcast || op == CollectiveOp::reduce;
-}
+bool has_tree(CollectiveOp op) { return facts_of(op).tree_passes > 0; }
 
 }  // namespace
 

@@ -8,8 +8,8 @@
 #include "core/check/error.h"
 #include "core/engine/run/followed_release.h"
 #include "core/ops/compute_mode.h"
+#include "core/ops/functions/op_views.h"
 #include "core/ops/shapes/aliases.h"
-#include "core/ops/shapes/op_views.h"
 #include "sharding/dtensor/explicit_redistribution.h"
 #include "sharding/propagation/dispatch.h"
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/arithmetic/unrounded.h"
+#include "core/check/frames.h"
 #include "core/engine/run/followed_release.h"
 #include "core/engine/run/run.h"
 #include "core/engine/world.h"
@@ -60,7 +61,7 @@ DTensor::Route& DTensor::route_to(const Placements& to, const RedistributeOption
 }
 
 // Not inlined, like log_route: its memory must not be on the stack of a rank that waits.
-[[gnu::noinline]] DTensor::Route& DTensor::new_route(const Placements& to,
+SIMMESH_OWN_FRAME DTensor::Route& DTensor::new_route(const Placements& to,
                                                      const RedistributeOptions& options,
                                                      bool is_validated) const {
   PlanRequest request = request_for(to, options);
@@ -74,7 +75,7 @@ DTensor::Route& DTensor::route_to(const Placements& to, const RedistributeOption
   return *place_->route;
 }
 
-[[gnu::noinline]] void DTensor::log_route(const Route& route) const {
+SIMMESH_OWN_FRAME void DTensor::log_route(const Route& route) const {
   Rank& rank = this_rank();
   rank.run().take_turn(rank);
   const PlanRequest& request = route.planned->request;
@@ -110,7 +111,7 @@ DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
 
 // The first tensor that arrives makes the target's place, so that waiting ranks hold none. A chain
 // of places must end somewhere, because the first of them may live long.
-[[gnu::noinline]] DTensor DTensor::arrived(Route& route, Tensor&& local,
+SIMMESH_OWN_FRAME DTensor DTensor::arrived(Route& route, Tensor&& local,
                                            std::optional<Work>&& pending) const {
   std::shared_ptr<Place> target = route.target;
   if (!target) {
@@ -141,7 +142,7 @@ DTensor DTensor::redistribute_local(const Placements& to, const RedistributeOpti
 }
 
 // The pieces are converted before they move: partial ones before they are added up.
-[[gnu::noinline]] DTensor DTensor::redistributed_as(const Placements& to,
+SIMMESH_OWN_FRAME DTensor DTensor::redistributed_as(const Placements& to,
                                                     const RedistributeOptions& options,
                                                     bool is_validated, const CallSite& site) const {
   DTensorSpec spec = this->spec();

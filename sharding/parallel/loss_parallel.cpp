@@ -7,7 +7,7 @@
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/neural/class_targets.h"
+#include "core/ops/neural/losses.h"
 #include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
@@ -60,7 +60,8 @@ Tensor distributed_target(const Tensor& target, const DTensor& logits, std::int6
   for (const Placement& one : wanted)
     if (!one.is_replicate())
       raise(ErrorKind::value_error, source,
-            "expected a distributed target, for the logits lie at {} and a plain target would be "
+            "expected a distributed target, since the logits have the placements {} and a plain "
+            "target would be "
             "split like them",
             to_string(logits.spec()));
   return DTensor({logits.spec().groups, {wanted, {}}, target.shape(), target.dtype()},

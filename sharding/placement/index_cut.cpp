@@ -23,7 +23,7 @@ LocalRun locate(const IndexRuns& held, const IndexRun& wanted) {
       return {local + wanted.start - run.start, std::min(wanted.end(), run.end()) - wanted.start};
     local += run.length;
   }
-  SIMMESH_CHECK(false, "index {} isn't there", wanted.start);
+  SIMMESH_CHECK(false, "index {} isn't held", wanted.start);
 }
 
 }  // namespace

@@ -243,7 +243,7 @@ std::optional<MeshCandidate> choose_rows(const PropagationRequest& request,
   Judge judge(request, mesh_request, strategy);
   RowSearch search(request, rows, judge);
   double cost_us = 0.0;
-  if (request.attributes.get_or(of_list, false)) return search.first_cheapest(cost_us);
+  if (request.attributes.get_or(attribute::of_list, false)) return search.first_cheapest(cost_us);
   bool has_negative = std::any_of(rows.begin(), rows.end(),
                                   [](const StrategyRow& row) { return row.cost_us < 0.0; });
   if (!has_negative)

@@ -68,12 +68,12 @@ bool lie_alike(const std::optional<DTensor>& known, const DTensor* given) {
 }
 
 // Names are literals, and equal ones are usually one text.
-bool is_same(const Attributes::Entry& a, const Attributes::Entry& b) {
-  bool same_text = a.first.data() == b.first.data() && a.first.size() == b.first.size();
-  if (!same_text && a.first != b.first) return false;
-  const auto* integer = std::get_if<std::int64_t>(&a.second);
-  const auto* other = std::get_if<std::int64_t>(&b.second);
-  return integer && other ? *integer == *other : a.second == b.second;
+bool is_same(const NamedAttribute& a, const NamedAttribute& b) {
+  bool same_text = a.name.data() == b.name.data() && a.name.size() == b.name.size();
+  if (!same_text && a.name != b.name) return false;
+  const auto* integer = std::get_if<std::int64_t>(&a.value);
+  const auto* other = std::get_if<std::int64_t>(&b.value);
+  return integer && other ? *integer == *other : a.value == b.value;
 }
 
 bool answers(const PropagatedCall& known, const OpCall& call, DistributedInputs inputs,

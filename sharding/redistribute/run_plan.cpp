@@ -10,6 +10,7 @@
 #include "core/arithmetic/unrounded.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/check/frames.h"
 #include "core/engine/world.h"
 #include "core/ops/compute_mode.h"
 #include "sharding/placement/index_cut.h"
@@ -56,17 +57,17 @@ class StepRun {
 
   // Functions that compute with lists of indices or tensors of their own are apart from those that
   // wait: the stack of a waiting rank holds only the frames to which it returns.
-  [[gnu::noinline]] bool gathers_held_in_order() const;
-  [[gnu::noinline]] bool cuts_held_by_chunks() const;
-  [[gnu::noinline]] Tensor placed(const Tensor& pieces) const;
-  [[gnu::noinline]] Tensor cut(const Tensor& whole) const;
-  [[gnu::noinline]] Tensor embedded(const Tensor& piece) const;
-  [[gnu::noinline]] Tensor as_operand(Tensor local) const;
-  [[gnu::noinline]] Tensor finish_reduction(Tensor sum) const;
-  [[gnu::noinline]] Tensor finished(const Tensor& operand, ReduceOp op,
+  SIMMESH_OWN_FRAME bool gathers_held_in_order() const;
+  SIMMESH_OWN_FRAME bool cuts_held_by_chunks() const;
+  SIMMESH_OWN_FRAME Tensor placed(const Tensor& pieces) const;
+  SIMMESH_OWN_FRAME Tensor cut(const Tensor& whole) const;
+  SIMMESH_OWN_FRAME Tensor embedded(const Tensor& piece) const;
+  SIMMESH_OWN_FRAME Tensor as_operand(Tensor local) const;
+  SIMMESH_OWN_FRAME Tensor finish_reduction(Tensor sum) const;
+  SIMMESH_OWN_FRAME Tensor finished(const Tensor& operand, ReduceOp op,
                                     const Along* scattered) const;
-  [[gnu::noinline]] PlanResult reduce_changed(const Tensor& local, bool is_async) const;
-  [[gnu::noinline]] PlanResult gather_and_cut(const Tensor& local) const;
+  SIMMESH_OWN_FRAME PlanResult reduce_changed(const Tensor& local, bool is_async) const;
+  SIMMESH_OWN_FRAME PlanResult gather_and_cut(const Tensor& local) const;
 
   const PlanStep& step_;
   const Sharding& before_;
@@ -300,7 +301,7 @@ bool does_nothing(const PlanStep& step, DimSpan mesh_shape) {
 }
 
 // A tensor without elements takes the shape that it must have; whatever moved was empty.
-[[gnu::noinline]] Tensor empty_piece(const PlanStep& step, const PlanRun& run, DType dtype) {
+SIMMESH_OWN_FRAME Tensor empty_piece(const PlanStep& step, const PlanRun& run, DType dtype) {
   return empty(compute_local_shape_and_global_offset(run.global_shape, run.groups.mesh().shape(),
                                                      run.groups.coordinate(), step.after.placements,
                                                      step.after.order)
@@ -322,8 +323,8 @@ struct NoSums {
   explicit NoSums(const PlanStep&) {}
 };
 template <class Sums>
-[[gnu::always_inline]] inline PlanResult run_steps(const Plan& plan, const Tensor& local,
-                                                   const PlanRun& run, bool is_async) {
+SIMMESH_CALLERS_FRAME PlanResult run_steps(const Plan& plan, const Tensor& local,
+                                           const PlanRun& run, bool is_async) {
   PlanResult result;
   const Tensor* held = &local;
   bool is_empty = has_no_elements(run.global_shape);
@@ -346,7 +347,7 @@ template <class Sums>
   return result;
 }
 
-[[gnu::noinline]] PlanResult run_steps_exactly(const Plan& plan, const Tensor& local,
+SIMMESH_OWN_FRAME PlanResult run_steps_exactly(const Plan& plan, const Tensor& local,
                                                const PlanRun& run, bool is_async) {
   return run_steps<SumsOfStep>(plan, local, run, is_async);
 }

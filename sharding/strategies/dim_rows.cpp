@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 
 namespace simmesh {
 
@@ -35,8 +36,8 @@ StrategyRows kept_dim_rows(const StrategyRequest& call, DimSpan excluded) {
 ShardingStrategy along_dim(StrategyRows partial) {
   return {.rows =
               [partial = std::move(partial)](const StrategyRequest& call) {
-                std::int64_t dim = wrapped_dim(call.attributes.get<std::int64_t>("dim"),
-                                               call.inputs[0].shape.size());
+                std::int64_t dim =
+                    wrapped_dim(call.attributes.get(attribute::dim), call.inputs[0].shape.size());
                 StrategyRows rows = kept_dim_rows(call, Dims{dim});
                 rows.insert(rows.end(), partial.begin(), partial.end());
                 return linear_in(call, std::move(rows));
@@ -47,7 +48,7 @@ ShardingStrategy along_dim(StrategyRows partial) {
 StrategyRows reduction_rows(const StrategyRequest& call, const std::optional<Placement>& partial) {
   std::size_t dims = call.inputs[0].shape.size();
   Dims reduced = reduced_dims(call.attributes, dims);
-  bool keepdim = call.attributes.get_or("keepdim", false);
+  bool keepdim = call.attributes.get_or(attribute::keepdim, false);
   StrategyRows rows;
   std::int64_t gone = 0;
   for (std::int64_t dim = 0; dim < std::int64_t(dims); ++dim) {

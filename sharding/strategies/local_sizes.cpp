@@ -2,11 +2,11 @@
 
 namespace simmesh {
 
-LocalAttributes local_sizes(std::string_view name) {
-  return [name](const LocalCall& call) {
+LocalAttributes local_sizes(const Attribute<Dims>& which) {
+  return [which](const LocalCall& call) {
     Attributes attributes = call.attributes;
     Shape shape = call.output_specs[0]->local_shape();
-    attributes.set(name, Dims(shape.begin(), shape.end()));
+    attributes.set(which = Dims(shape.begin(), shape.end()));
     return attributes;
   };
 }

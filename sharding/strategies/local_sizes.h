@@ -7,7 +7,7 @@
 namespace simmesh {
 
 // local_sizes is the rule of an op that has the shape of its first output as an argument: a rank
-// calls it with the shape of its piece. The name is a string literal.
-LocalAttributes local_sizes(std::string_view name);
+// calls it with the shape of its piece.
+LocalAttributes local_sizes(const Attribute<Dims>& which);
 
 }  // namespace simmesh

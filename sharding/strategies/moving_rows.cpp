@@ -25,10 +25,10 @@ StrategyRows moving_rows(const StrategyRequest& call,
   return rows;
 }
 
-LocalAttributes with_output_shape(std::string_view name) {
-  return [name](const LocalCall& call) {
+LocalAttributes with_output_shape(const Attribute<Dims>& which) {
+  return [which](const LocalCall& call) {
     Attributes attributes = call.attributes;
-    attributes.set(name, call.output_specs[0]->local_shape());
+    attributes.set(which = call.output_specs[0]->local_shape());
     return attributes;
   };
 }

@@ -27,6 +27,6 @@ StrategyRows moving_rows(const StrategyRequest& call,
 
 // with_output_shape returns a LocalAttributes that sets an argument to the shape of the rank's
 // piece of the output.
-LocalAttributes with_output_shape(std::string_view name);
+LocalAttributes with_output_shape(const Attribute<Dims>& which);
 
 }  // namespace simmesh

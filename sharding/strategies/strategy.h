@@ -62,9 +62,13 @@ struct StrategyRequest {
   const Attributes& attributes;
 };
 
-// of_list is the attribute of a call that is made for one element of a list of tensors, by a
-// function that takes such lists.
-inline constexpr const char* of_list = "of_list";
+namespace attribute {
+// of_list marks a call that is made for one element of a list of tensors, by a function that takes
+// such lists.
+inline constexpr Attribute<bool> of_list{"of_list"};
+// passes_partial marks a sum that takes partial sums as they are.
+inline constexpr Attribute<bool> passes_partial{"passes_partial"};
+}  // namespace attribute
 
 // RowRule returns the rows of an op along one mesh dim. Of two rows with the same cost for a call
 // the first is taken; of rows that cost nothing and move nothing the last, except for an element of

@@ -1,7 +1,7 @@
 #include "sharding/validate/captured_call.h"
 
 #include "core/ops/call.h"
-#include "core/ops/shapes/op_views.h"
+#include "core/ops/functions/op_views.h"
 
 namespace simmesh {
 

@@ -13,7 +13,7 @@ namespace {
 
 using Lists = std::vector<std::optional<Placements>>;
 
-// Whether inputs that lie as a candidate says may stay there, as propagate judges it.
+// True if propagate lets the inputs stay in the placements of a candidate.
 bool may_stay(const WholeCall& call, const MeshCandidate& candidate, DimSpan mesh_shape,
               ShortDims short_dims) {
   const ShardingStrategy& strategy = call.strategy;

@@ -36,7 +36,8 @@ void leave_out(InputCandidates& candidates, std::initializer_list<ReduceOp> ops)
 // A rule is missing only if it held on 2, on 3 and on 4 ranks.
 constexpr std::size_t world_count = 3;
 
-// Of a bool, sum, max and bor are one reduction, and so are product, min and band.
+// True unless another reduction of a bool gives the same result: sum, max and bor do, and so do
+// product, min and band.
 bool is_one_of_its_kind(const Placement& partial, DType dtype) {
   if (dtype != DType::boolean) return true;
   ReduceOp op = partial.reduce_op();
@@ -242,7 +243,8 @@ void MissingRules::try_each_output(Combination& combination, const Trial& trial,
   }
 }
 
-// What the ranks compute depends on where the outputs are to lie: all alike.
+// Tries the candidates for the placement of the outputs, which all outputs share. The ranks compute
+// one after the other, because their results depend on the placement.
 void MissingRules::try_with_outputs(Combination& combination, const Trial& trial,
                                     MeshPlacements& placements) {
   Candidates still_held;

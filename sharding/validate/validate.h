@@ -15,8 +15,8 @@ struct ValidateRequest {
 
 // OpVerdict is what came of an op.
 struct OpVerdict {
-  // How an op runs on distributed tensors: by rules; by rules that look at all mesh dims together;
-  // as other ops, whose rules count; on replicated tensors only; or not at all.
+  // Way is the way in which an op runs on distributed tensors: by rules; by rules that look at all
+  // mesh dims together; as other ops, whose rules count; on replicated tensors only; or not at all.
   enum class Way : std::uint8_t { rules, over_mesh, decomposed, replicated, none };
 
   std::string op;

@@ -47,7 +47,7 @@ InputCandidates candidates_of(const OpSample& sample, std::int64_t members, bool
   return candidates;
 }
 
-// How many seeds a rule that nobody claims must hold with.
+// A rule that nobody claims must hold with that many seeds.
 constexpr std::uint64_t missing_seeds = 8;
 
 class SampleValidator {
@@ -88,7 +88,8 @@ class SampleValidator {
     judge_claims(*call, claimed, world, crafted, site);
   }
 
-  // What is missing doesn't depend on the seed of the request: the same data are tried always.
+  // Finds the missing rules. They don't depend on the seed of the request: the same data are always
+  // tried.
   void find_missing() {
     MissingRules plain, strided(MissingRules::Shards::strided),
         ragged(MissingRules::Shards::ragged);

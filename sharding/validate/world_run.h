@@ -6,7 +6,7 @@ namespace simmesh {
 
 // run_in_world runs a call on the ranks' pieces inside a World, for a strategy whose own
 // computation communicates; the arithmetic is the caller's. Raises a RuntimeError with the World's
-// report where a rank fails.
+// report where a rank raises an Error or none of them can go on, and what else a rank raises.
 LocalOutputs run_in_world(const WholeCall& call, const Dims& mesh_shape,
                           gsl::span<const std::vector<Tensor>* const> pieces,
                           const MeshPlacements& placements);

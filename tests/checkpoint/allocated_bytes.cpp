@@ -31,7 +31,7 @@ std::size_t AllocatedBytes::most() const {
   return is_replaced ? std::size_t(std::max<std::int64_t>(most_bytes, 0)) : 0;
 }
 
-// count adds the bytes of a block, or takes them away.
+// Adds the bytes of a block, or subtracts them.
 void count(void* block, int sign) {
   if (!is_counting || block == nullptr) return;
   held_bytes += sign * std::int64_t(malloc_usable_size(block));
@@ -41,7 +41,7 @@ void count(void* block, int sign) {
 }  // namespace simmesh::checkpoint::testing
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// The other forms of new and delete call these.
+// All other forms of new and delete call these.
 void* operator new(std::size_t bytes) {
   void* block = std::malloc(bytes == 0 ? 1 : bytes);
   if (block == nullptr) throw std::bad_alloc();

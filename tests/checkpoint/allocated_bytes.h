@@ -4,9 +4,9 @@
 
 namespace simmesh::checkpoint::testing {
 
-// AllocatedBytes counts what this thread holds by operator new while it lives: `most` is the most
-// that was held at once, beyond what was held before. Under a sanitizer nothing is counted. One
-// lives at a time.
+// AllocatedBytes counts the bytes that this thread allocates by operator new during its lifetime.
+// `most` returns the most that was held at once, beyond the bytes from before. Under a sanitizer
+// nothing is counted. There is one object at a time.
 class AllocatedBytes {
  public:
   AllocatedBytes();

@@ -12,7 +12,7 @@
 namespace simmesh::checkpoint::testing {
 
 // background_schedules returns options of worlds in which ranks, writers and copying deputies take
-// turns in different orders, on one thread, and where there may be more, on two.
+// turns in different orders, on one thread and, if allowed, on two.
 inline std::vector<WorldOptions> background_schedules(std::int64_t ranks,
                                                       std::size_t threads_max = 2) {
   std::vector<WorldOptions> worlds;
@@ -25,7 +25,7 @@ inline std::vector<WorldOptions> background_schedules(std::int64_t ranks,
   return worlds;
 }
 
-// run_background runs a body and expects that it ends well and leaves nothing behind.
+// run_background runs a body, and expects that it succeeds and leaves nothing behind.
 inline Outcome run_background(const WorldOptions& options, const std::function<void()>& body) {
   World world(options);
   Outcome outcome = world.run([&](Rank&) { body(); });

@@ -9,7 +9,7 @@
 
 namespace simmesh::checkpoint::testing {
 
-// error_text returns what a call raises; empty where it raises no Error.
+// error_text returns the text of the Error that a call raises; empty if it raises none.
 template <class Call>
 std::string error_text(const Call& call) {
   try {

@@ -18,7 +18,7 @@ using testing::sample_tensors;
 
 constexpr std::int64_t ranks = 2;
 
-// How the checkpoints of a test are arranged.
+// The options of the saves of a test.
 struct FaultsCase {
   const char* name;
   SaveLayout layout;
@@ -37,10 +37,10 @@ void save_round(const std::shared_ptr<Store>& store, std::uint64_t round,
     save(sample_state(mesh, sample_tensors(Shard(0)), round), location,
          {.commit = {.keep = 1}, .layout = one.layout, .keeps_local = one.keeps_local});
   });
-  (void)outcome;  // what a fault left is looked at below
+  (void)outcome;  // the store shows the effect of a fault
 }
 
-// The round that the latest checkpoint of a store has; raises if it can't be loaded or is a mix.
+// Returns the round of the latest checkpoint of a store. Raises if it can't be loaded or is a mix.
 std::uint64_t loaded_round(const std::shared_ptr<Store>& store) {
   std::optional<Location> location = latest(store);
   if (!location) return 0;
@@ -57,7 +57,7 @@ std::uint64_t loaded_round(const std::shared_ptr<Store>& store) {
   return round;
 }
 
-// A store with the checkpoint of round 1, as a machine finds it that was started again.
+// Returns a store with the checkpoint of round 1, as after a restart of the machine.
 MemoryStore with_first_round(const FaultsCase& one = faults_cases[0]) {
   auto store = std::make_shared<MemoryStore>();
   save_round(store, 1, one);
@@ -98,8 +98,8 @@ void expect_stops_lose_nothing(const FaultsCase& one) {
       static_cast<long long>(old_rounds), static_cast<long long>(new_rounds));
 }
 
-// The machine stops before or after every operation of a save, with whatever the system had written
-// by itself: the checkpoint from before or the new one loads, and a later save succeeds.
+// The machine stops before or after every operation of a save, and has kept none, all or half of
+// the unsynced bytes. Then the old or the new checkpoint loads, and a later save succeeds.
 TEST(Faults, StoppingAtEveryOperationLosesNothing) {
   for (const FaultsCase& one : faults_cases) expect_stops_lose_nothing(one);
 }
@@ -123,12 +123,12 @@ void expect_failures_lose_nothing(const FaultsCase& one) {
               one.name, static_cast<long long>(3 * operations), static_cast<long long>(errors));
 }
 
-// An operation fails, writes half, or finds the disk full: the program goes on and has an error.
+// An operation fails, writes half, or finds the disk full. The program gets an error and continues.
 TEST(Faults, FailingOperationsLoseNothing) {
   for (const FaultsCase& one : faults_cases) expect_failures_lose_nothing(one);
 }
 
-// Loads a checkpoint that is not what was saved, and returns what it says.
+// Loads a checkpoint that is not what was saved, and returns the error.
 std::string refusal(const std::shared_ptr<Store>& store, const std::string& name) {
   World world({.ranks = 1});
   auto outcome = world.run([&](Rank&) {
@@ -158,7 +158,7 @@ TEST(Faults, EveryFlippedBitIsFound) {
   for (const FaultsCase& one : faults_cases) expect_flips_are_found(one);
 }
 
-// A load looks only at what it reads, and reads nothing that is corrupt.
+// A load that reads a corrupt byte would train on wrong weights.
 TEST(Faults, AFlippedBitOfATensorIsNeverLoaded) {
   MemoryStore saved = with_first_round();
   for (const std::string& file : saved.files("round_1")) {
@@ -179,14 +179,14 @@ TEST(Faults, MissingAndDoubledFilesAreFound) {
     EXPECT_NE(refusal(without, "round_1"), "") << file;
     EXPECT_FALSE(verify({without, "round_1"}).empty()) << file;
   }
-  // One rank's file in the place of another's.
+  // Swaps the files of two ranks.
   auto doubled = std::make_shared<MemoryStore>(saved.stopped(MemoryStore::After::everything));
   std::vector<std::byte> other = read_file(*doubled, "round_1/rank_00001.safetensors", 1 << 20);
   doubled->remove("round_1/rank_00000.safetensors");
   doubled->create("round_1/rank_00000.safetensors")->append(other);
   EXPECT_NE(refusal(doubled, "round_1"), "");
   EXPECT_FALSE(verify({doubled, "round_1"}).empty());
-  // A file that nobody wrote.
+  // Adds a file that no save wrote.
   auto more = std::make_shared<MemoryStore>(saved.stopped(MemoryStore::After::everything));
   more->create("round_1/rank_00009.safetensors")->append(other);
   EXPECT_THAT(verify({more, "round_1"}).at(0), ::testing::HasSubstr("rank_00009.safetensors"));

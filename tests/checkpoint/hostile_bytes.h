@@ -9,13 +9,12 @@
 
 namespace simmesh::checkpoint::testing {
 
-// HostileBytes changes files in the ways in which they break, or are made to break programs. The
-// same seed gives the same changes.
+// HostileBytes changes files as accidents and attacks do. The same seed gives the same changes.
 class HostileBytes {
  public:
   explicit HostileBytes(std::uint64_t seed) : state_(seed) {}
 
-  // below is a number of splitmix64.
+  // below returns a number of splitmix64 below `end`.
   std::size_t below(std::size_t limit) {
     std::uint64_t x = state_ += 0x9E3779B97F4A7C15u;
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -79,14 +78,14 @@ class HostileBytes {
       case 8: put_integer(text, at); break;
       case 9: replace_number(text, at); break;
       default: {
-        // The begin of one file, the end of another.
+        // Joins the begin of one file and the end of another.
         const std::string& other = files[below(files.size())];
         text = text.substr(0, at) + other.substr(std::min(at, other.size()));
       }
     }
   }
 
-  // Puts an integer into the bytes, its lowest byte first.
+  // Writes an integer into the bytes, the lowest byte first.
   void put_integer(std::string& text, std::size_t at) {
     static constexpr std::uint64_t numbers[] = {0,
                                                 1,
@@ -106,7 +105,7 @@ class HostileBytes {
     for (std::size_t i = 0; i < bytes; ++i) text[at + i] = char(number >> (8 * i));
   }
 
-  // Puts another number in the place of the next one that is written in digits.
+  // Replaces the next number that is written in digits.
   void replace_number(std::string& text, std::size_t at) {
     static const std::vector<std::string> numbers = {
         "0", "-1", "1", "65537", "4294967297", "1e99", "2.5", "", "9223372036854775807"};

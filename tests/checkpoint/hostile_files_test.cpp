@@ -1,10 +1,12 @@
 #include <cstdio>
 #include <functional>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "checkpoint/catalog/manifest.h"
 #include "checkpoint/dcp/dcp_checkpoint.h"
 #include "checkpoint/dcp/dcp_metadata.h"
+#include "checkpoint/format/formats.h"
 #include "checkpoint/hugging_face/hugging_face.h"
 #include "checkpoint/mapping/mapping.h"
 #include "checkpoint/read/open.h"
@@ -25,12 +27,14 @@ namespace {
 
 using Files = std::vector<std::string>;
 
-// A reader, files that it takes, and what reads one of them, which may raise nothing but an Error.
-// `prepare` makes the bytes to be read, of which memory may be a multiple.
+// HostileReader is a reader with files that it takes. `prepare` makes the bytes that are read, and
+// returns a function that reads them; memory is a multiple of them. The function may raise nothing
+// but an Error. A reader that opens checkpoints of a format names it.
 struct HostileReader {
   std::string name;
   Files files;
   std::function<std::function<void()>(const std::string& text)> prepare;
+  const Format* format = nullptr;
 };
 
 const DirectoryStore& recorded_files() {
@@ -49,7 +53,7 @@ Files recorded_texts(const std::string& folder, const std::string& ending) {
   return texts;
 }
 
-// A store that holds a recorded folder, in which one file is replaced again and again.
+// Returns a store with a recorded folder, in which tests replace one file again and again.
 std::shared_ptr<MemoryStore> copy_of(const std::string& folder) {
   auto store = std::make_shared<MemoryStore>();
   for (const std::string& file : recorded_files().files(folder))
@@ -62,10 +66,10 @@ void replace(MemoryStore& store, const std::string& path, const std::string& tex
   testing::add_file(store, path, text);
 }
 
-// Reads all tensors of a catalog, each by itself.
-void read_all(const Store& store, const std::string& folder, const Catalog& catalog) {
-  for (const StoredTensor& tensor : catalog.tensors)
-    static_cast<void>(testing::error_text([&] { read_tensor(store, folder, tensor); }));
+// Reads all tensors of a checkpoint, each by itself.
+void read_all(const Store& store, const OpenCheckpoint& checkpoint) {
+  for (const StoredTensor& tensor : checkpoint.catalog.tensors)
+    static_cast<void>(testing::error_text([&] { read_tensor(store, checkpoint, tensor); }));
 }
 
 HostileReader safetensors_reader() {
@@ -73,8 +77,9 @@ HostileReader safetensors_reader() {
   return {"a safetensors file", recorded_texts("safetensors_good", ".safetensors"),
           [store](const std::string& text) -> std::function<void()> {
             replace(*store, "f", text);
-            return [store] { read_all(*store, "", read_safetensors(*store, "f")); };
-          }};
+            return [store] { read_all(*store, {read_safetensors(*store, "f"), ""}); };
+          },
+          &safetensors_format};
 }
 
 HostileReader header_reader() {
@@ -93,7 +98,7 @@ HostileReader index_reader() {
   Files files = recorded_texts("dcp", ".index.json");
   return {"an index", files, [store](const std::string& text) -> std::function<void()> {
             replace(*store, "m/model.safetensors.index.json", text);
-            return [store] { read_all(*store, "m", read_hugging_face(*store, "m")); };
+            return [store] { read_all(*store, {read_hugging_face(*store, "m"), "m"}); };
           }};
 }
 
@@ -102,20 +107,22 @@ HostileReader shard_reader() {
   return {"a shard", recorded_texts("dcp/hf_sharded", ".safetensors"),
           [store](const std::string& text) -> std::function<void()> {
             replace(*store, "m/shard-00002-model-00001-of-00001.safetensors", text);
-            return [store] { read_all(*store, "m", read_hugging_face(*store, "m")); };
+            return [store] { read_all(*store, {read_hugging_face(*store, "m"), "m"}); };
           }};
 }
 
 HostileReader metadata_reader() {
   auto store = copy_of("dcp/native_1d_uneven");
   Files files = recorded_texts("dcp", ".metadata");
-  return {"DCP's metadata", files, [store](const std::string& text) -> std::function<void()> {
+  return {"DCP's metadata", files,
+          [store](const std::string& text) -> std::function<void()> {
             replace(*store, "m/.metadata", text);
-            return [store] { read_all(*store, "m", read_dcp(*store, "m")); };
-          }};
+            return [store] { read_all(*store, open({store, "m"})); };
+          },
+          &dcp_format};
 }
 
-// The archives of one file, and their pickles.
+// Returns the archives of recorded files, and of some values.
 Files recorded_archives() {
   Files archives;
   for (const char* folder : {"dcp/native_1d_uneven", "dcp/native_single"})
@@ -140,7 +147,7 @@ HostileReader archive_reader() {
           [](const std::string& text) { return reading_archive(testing::bytes_of(text)); }};
 }
 
-// Pickles within archives that are whole: the checksums are right.
+// Changes pickles in archives whose checksums are right.
 HostileReader archived_pickle_reader() {
   Files pickles;
   for (const std::string& archive : recorded_archives())
@@ -153,7 +160,7 @@ HostileReader archived_pickle_reader() {
           }};
 }
 
-// A file of a checkpoint of DeepSpeed, and, with checksums that are right, the pickle in it.
+// DeepSpeedFile is a file of a checkpoint of DeepSpeed that tests change.
 struct DeepSpeedFile {
   std::shared_ptr<MemoryStore> store;
   std::string path, text;
@@ -165,18 +172,16 @@ struct DeepSpeedFile {
 
   std::function<void()> reading(const std::string& changed) const {
     replace(*store, path, changed);
-    return [store = store] {
-      OpenCheckpoint opened = open({store, "m"});
-      read_all(*store, opened.folder, opened.catalog);
-    };
+    return [store = store] { read_all(*store, open({store, "m"})); };
   }
 };
 
 HostileReader deepspeed_reader(const std::string& run, const std::string& file) {
   DeepSpeedFile whole(run, file);
-  return {fmt::format("{} of {}", file, run), {whole.text}, [whole](const std::string& text) {
-            return whole.reading(text);
-          }};
+  return {fmt::format("{} of {}", file, run),
+          {whole.text},
+          [whole](const std::string& text) { return whole.reading(text); },
+          &deepspeed_format};
 }
 
 HostileReader deepspeed_pickle_reader(const std::string& run, const std::string& file) {
@@ -206,13 +211,16 @@ Location saved_sample() {
 HostileReader manifest_reader() {
   Location saved = saved_sample();
   std::string written = testing::text_of(read_file(*saved.store, "m/manifest.json", 1 << 20));
-  return {"a manifest", {written}, [store = saved.store](const std::string& text) {
+  return {"a manifest",
+          {written},
+          [store = saved.store](const std::string& text) {
             return [store, text] {
               Manifest manifest = parse_manifest(text);
               parse_catalog(catalog_text(manifest.catalog));
-              read_all(*store, "m", manifest.catalog);
+              read_all(*store, {manifest.catalog, "m"});
             };
-          }};
+          },
+          &simmesh_format};
 }
 
 HostileReader commit_reader() {
@@ -269,10 +277,10 @@ std::vector<HostileReader> all_readers() {
       deepspeed_pickle_reader(universal, states + "zero/optimizer_state.pt")};
 }
 
-// What came of the inputs of one reader.
+// HostileEndings counts the endings of one reader's inputs.
 struct HostileEndings {
   std::int64_t read = 0, refused = 0;
-  double most_times = 0;  // of memory, for each byte that was read
+  double most_times = 0;  // bytes of memory for each byte that was read
 };
 
 constexpr std::size_t memory_free = 1 << 20, memory_times = 192;
@@ -293,8 +301,8 @@ void run_input(const HostileReader& reader, const std::string& text, HostileEndi
         std::max(endings.most_times, double(most - memory_free) / double(text.size() + 1));
 }
 
-// Files that are whole are read; changed ones are read or refused. None ends the process, raises
-// anything but an Error, or makes a reader hold much more memory than the file has bytes.
+// Runs inputs. Whole files are read; changed ones are read or refused. None ends the process,
+// raises anything but an Error, or makes a reader hold much more memory than the file has bytes.
 void run_inputs(std::int64_t inputs) {
   std::vector<HostileReader> readers = all_readers();
   for (std::size_t i = 0; i < readers.size(); ++i) {
@@ -316,7 +324,14 @@ void run_inputs(std::int64_t inputs) {
 
 TEST(HostileFiles, AreReadOrRefused) { run_inputs(20'000); }
 
-// Where each byte of a large file makes a value, the reader holds a multiple of the file.
+// Without a reader here, no hostile file of a format would be tested.
+TEST(HostileFiles, EachFormatHasAReader) {
+  std::set<const Format*> read;
+  for (const HostileReader& reader : all_readers()) read.insert(reader.format);
+  for (const Format* format : formats) EXPECT_TRUE(read.contains(format)) << format->name;
+}
+
+// Even if each byte of a large file makes a value, the reader holds a multiple of the file.
 TEST(HostileFiles, MakeNoReaderHoldMoreThanAMultipleOfTheFile) {
   constexpr std::size_t size = 1 << 20;
   auto many = [](std::string_view part) {
@@ -339,7 +354,7 @@ TEST(HostileFiles, MakeNoReaderHoldMoreThanAMultipleOfTheFile) {
   std::printf("at most %.0f times the memory\n", endings.most_times);
 }
 
-// Takes minutes: run by hand, with --gtest_also_run_disabled_tests --gtest_filter=*AMillion*.
+// It takes minutes; `./dev test --long` runs it.
 TEST(HostileFiles, DISABLED_AMillionAreReadOrRefused) { run_inputs(1'000'000); }
 
 }  // namespace

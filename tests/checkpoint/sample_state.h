@@ -8,15 +8,14 @@
 
 namespace simmesh::checkpoint::testing {
 
-// sample_whole returns the values that a tensor of the samples has in a round of training.
+// sample_whole returns the values of a sample tensor in a round of training.
 inline Tensor sample_whole(const Shape& shape, DType dtype, std::uint64_t round) {
   return formula(shape, {.rule = dtype == DType::boolean ? Rule::boolean : Rule::wide,
                          .seed = round * 100 + std::uint64_t(numel(shape)),
                          .dtype = dtype});
 }
 
-// SampleTensor is a tensor of the samples, and how it lies on a mesh; without placements every rank
-// has all of it.
+// SampleTensor is a sample tensor with its placements. Without placements every rank has all of it.
 struct SampleTensor {
   std::string name;
   Shape shape;
@@ -24,7 +23,8 @@ struct SampleTensor {
   Placements placements = {};
 };
 
-// sample_tensors are uneven, smaller than a mesh, empty, without dims, of integers and flags.
+// sample_tensors returns tensors that are uneven, smaller than a mesh, empty, without dims, and of
+// integers and flags.
 inline std::vector<SampleTensor> sample_tensors(const Placement& placement) {
   return {{"model.weight", {5, 3}, DType::float32, {placement}},
           {"model.half", {4, 2}, DType::bfloat16, {placement}},
@@ -36,7 +36,7 @@ inline std::vector<SampleTensor> sample_tensors(const Placement& placement) {
           {"optim.bytes", {3}, DType::uint8, {}}};
 }
 
-// sample_state makes the tensors, with the values of a round, or of zeros.
+// sample_state returns the tensors with the values of a round, or with zeros.
 inline StateDict sample_state(const DeviceMesh& mesh, const std::vector<SampleTensor>& samples,
                               std::uint64_t round) {
   StateDict state;
@@ -52,7 +52,7 @@ inline StateDict sample_state(const DeviceMesh& mesh, const std::vector<SampleTe
   return state;
 }
 
-// has_round says whether all of a state are the values of a round.
+// has_round is true if all of a state's values are those of a round.
 inline bool has_round(const StateDict& state, const std::vector<SampleTensor>& samples,
                       std::uint64_t round) {
   for (const SampleTensor& sample : samples) {

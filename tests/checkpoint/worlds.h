@@ -12,7 +12,7 @@
 
 namespace simmesh::checkpoint::testing {
 
-// run_world runs a body on every rank and expects that it ends well.
+// run_world runs a body on every rank, and expects that it succeeds.
 inline void run_world(std::int64_t ranks, const std::function<void()>& body) {
   World world({.ranks = std::size_t(ranks)});
   auto outcome = world.run([&](Rank&) { body(); });

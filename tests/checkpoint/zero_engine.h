@@ -10,7 +10,7 @@
 
 namespace simmesh::checkpoint::testing {
 
-// adamw_engine returns ZeRO's engine for a model of float32, or of bfloat16, with AdamW at the rate
+// adamw_engine returns a ZeRO engine for a model in float32 or bfloat16, with AdamW at the rate
 // 0.1.
 inline zero::Engine adamw_engine(nn::Module& model, int stage, bool is_bf16) {
   zero::Config config;

@@ -7,7 +7,8 @@
 #include "core/check/error.h"
 #include "core/engine/world.h"
 
-// What is refused, by whom, and that both sides of a mismatch are named whatever the schedule.
+// The tests check which calls are refused and by whom, and that both sides of a mismatch are named
+// under every schedule.
 namespace simmesh {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "collectives/fabric.h"
 #include "collectives/group.h"
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"

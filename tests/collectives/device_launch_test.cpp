@@ -9,7 +9,7 @@
 namespace simmesh {
 namespace {
 
-// What a collective that was started writes is there after its wait, and not before.
+// The result of a collective is there after its wait, and not before.
 TEST(DeviceLaunch, AWaitOrdersWhatWasStarted) {
   for (bool waits : {true, false})
     for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"})

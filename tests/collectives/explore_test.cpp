@@ -23,8 +23,8 @@ TEST(Explore, CollectivesAreOneClassWithACertificate) {
             "Shared state; other variables that ranks share are not watched");
 }
 
-// What a rank does can depend on the answer, so both answers are classes of their own, of a
-// collective and of messages in both directions.
+// A rank can act on the answer, so both answers are classes of their own, for a collective and for
+// messages in both directions.
 TEST(Explore, BothAnswersToIsCompletedAreFound) {
   auto started = [](int kind, const ProcessGroup& world) {
     Tensor one = full({1}, DType::float32, 1);

@@ -1,3 +1,5 @@
+#include "core/engine/options/fault.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

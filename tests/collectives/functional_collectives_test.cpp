@@ -113,7 +113,7 @@ std::string gathered(const Shape& shape, std::int64_t dim, Release release) {
   return found;
 }
 
-// What PyTorch's simulation of three ranks does.
+// The rows have the results of PyTorch's simulation of three ranks.
 TEST(ReleaseChanges, NegativeGatherDim) {
   struct {
     Shape shape;

@@ -51,7 +51,7 @@ TEST(HostMemory, InvertsBitsOnTheWayInAndOut) {
   EXPECT_THAT(ones.values<std::uint8_t>(), ElementsAre(1, 1));
 }
 
-// What is loaded is a copy: a later write to the memory must not reach it.
+// Loaded values are a copy: a later write to the memory must not reach it.
 TEST(HostMemory, LoadsCopies) {
   std::vector<float> values{1};
   HostMemory memory({array_of(values, {1}, {1})}, {});

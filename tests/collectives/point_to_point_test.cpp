@@ -87,7 +87,7 @@ Outcome on_two_devices(const DeviceModel& device, const std::function<void(Rank&
   return std::move(*first);
 }
 
-// What rank 0 computes before it sends, and rank 1 while it waits.
+// Rank 0 computes it before it sends, and rank 1 while it waits.
 Tensor computed(int operations) {
   Tensor x = full({1024}, DType::float32, 1);
   for (int i = 0; i < operations; ++i) x = add(x, x);
@@ -120,7 +120,7 @@ TEST(PointToPointOnDevices, AMessageTakesItsTime) {
   }
 }
 
-// What is computed between the start of a message and its wait hides it. Both sides may send first.
+// Work between the start of a message and its wait hides the message. Both sides may send first.
 TEST(PointToPointOnDevices, ComputeHidesMessages) {
   auto body = [](int operations) {
     return [operations](Rank& rank) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "collectives/group.h"
+#include "collectives/mailbox.h"
 #include "core/engine/run/run.h"
 #include "tests/every_schedule.h"
 

@@ -94,7 +94,7 @@ TEST(ProcessGroup, IsRefusedOnAThreadThatRunsNoRank) {
       HasSubstr("expected a rank to use its process group, got a thread that runs no rank"));
 }
 
-// What a rank is told when it aborts a mesh, and a slice of it.
+// Returns the errors of a rank that aborts a mesh, and a slice of it.
 std::vector<std::string> told_of_abort(Release release) {
   std::vector<std::string> told;
   World world({.ranks = 1, .release = release});

@@ -174,7 +174,7 @@ TEST(ShapeTransport, GivesWhatTheWorldWithDataGives) {
   }
 }
 
-// What the ranks that are run see would depend on whether the others are.
+// If this fails, the results of the ranks that are run depend on whether the others are.
 TEST(ShapeTransport, AFoldedWorldGivesWhatTheWholeOneGives) {
   for (std::size_t ranks : {2, 3, 5}) {
     for (const CollectiveRow& row : collective_rows(std::int64_t(ranks))) {

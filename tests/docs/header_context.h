@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/engine/seats/stack_arena.h"
-#include "core/gradients/families.h"
 #include "gate/tables/keys.h"
 #include "zero/fetch/coordinator.h"
 

@@ -4,7 +4,9 @@
 #include <gsl/pointers>
 #include <memory>
 
+#include "fsdp/communication/comm_context.h"
 #include "fsdp/communication/comm_streams.h"
+#include "fsdp/param_group/param_group.h"
 #include "fsdp/state/state.h"
 
 // Each class leaves out one thing of what keeps streams and the allocator safe, so that tests can

@@ -6,6 +6,7 @@
 #include "core/nn/containers.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
+#include "fsdp/param/options.h"
 #include "fsdp/state/event_fields.h"
 #include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"

@@ -2,6 +2,7 @@
 
 #include "core/nn/linear.h"
 #include "core/ops/elementwise/inplace.h"
+#include "fsdp/param/event.h"
 #include "tests/fsdp/device_trials.h"
 
 // Streams race where a wait or a buffer's owner is missing. Each program is right as it is; with a

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/release/release_comparison.h"
 #include "gate/run_gate.h"
 
 namespace simmesh {
@@ -61,7 +62,7 @@ TEST(CompareReleases, SaysWhereNothingDiffers) {
             "bytes, losses, bits of all results\n0 differences\n");
 }
 
-// What a team looks for first: a gate that passes today and fails after the upgrade.
+// A gate that passes today and fails after the upgrade is what a team looks for first.
 TEST(CompareReleases, FindsAnotherVerdict) {
   GateFile gate = gate_from_text(fsdp_in_bfloat16, "g.toml");
   std::uint64_t hash = run_gate(gate, {.release = Release::v2_13}).data_hash;
@@ -73,7 +74,7 @@ TEST(CompareReleases, FindsAnotherVerdict) {
   EXPECT_TRUE(verdict->values[1].starts_with("FAIL: ")) << verdict->values[1];
 }
 
-// A run without data has no losses, and its figures are compared all the same.
+// A run without data has no losses, but its figures are compared.
 TEST(CompareReleases, ComparesShapes) {
   ReleaseComparison found = compare("[world]\nshapes_only = true\n" + fsdp_in_bfloat16);
   EXPECT_TRUE(find(found, "calls of reduce_scatter avg bfloat16")) << text_of(found);

@@ -18,8 +18,7 @@ std::vector<std::string> example_gates() {
   return paths;
 }
 
-// What --explain prints must be the same gate: reading it back and explaining it again changes
-// nothing.
+// --explain must print the same gate: reading it back and explaining it again changes nothing.
 TEST(GateExplain, ReadsBackAsTheSameGate) {
   std::vector<std::string> texts = {
       "", "title = \"a \\\" \\\\ \xc3\xa9\"",

@@ -50,7 +50,7 @@ TEST(Figures, AreTheSameInEveryArithmetic) {
 TEST(Figures, EventsAreTheSameInEveryArithmetic) {
   for (const auto& path : default_gates()) {
     GateFile gate = read_gate(path.string());
-    // Which experts are gathered depends on the tokens that they get, and so on values.
+    // The gathered experts depend on the tokens that they get, and so on values.
     if (gate.parallel.expert && gate.parallel.fsdp) continue;
     gate.expect = {};
     gate.faults.clear();

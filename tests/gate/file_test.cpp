@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "gate/explain.h"
+#include "gate/tables/fault.h"
 #include "tests/expect_error.h"
 #include "tests/temporary_folder.h"
 
@@ -84,7 +85,7 @@ flip_bit = [{ rank = 1, at = "operation 4", bit = 9 }, { rank = 2 }]
   EXPECT_TRUE(gate.parallel.replicate->find_unused);
   EXPECT_EQ(std::get<AdamSpec>(gate.train.optimizer).options.beta2, 0.25);
   EXPECT_EQ(gate.train.loss, LossKind::cross_entropy);
-  EXPECT_EQ(gate.expect.collectives.at("all_reduce"), 2);
+  EXPECT_EQ(gate.expect.schedules, 7);
   ASSERT_EQ(gate.faults.size(), 3u);
   EXPECT_EQ(describe(gate.faults[0]), "kill of rank 7 at step 2 optimizer");
   EXPECT_EQ(describe(gate.faults[1]), "flip_bit of rank 1 at operation 4, bit 9");

@@ -60,7 +60,7 @@ class Mutator {
   RandomStream random_;
 };
 
-// Says whether a gate needs few enough multiplications for a test.
+// True if a gate needs few enough multiplications for a test.
 bool is_small(const GateFile& gate) {
   TrainingModel model = training_model(gate.model, gate.model_use());
   double elements = 0;
@@ -75,7 +75,8 @@ bool is_small(const GateFile& gate) {
 
 enum class Ending { refused, read, run };
 
-// An exception other than BadGate is a defect; it is not caught, so it fails the test.
+// Runs a text as a gate. Any exception but BadGate is a defect, so it isn't caught and fails the
+// test.
 Ending end_of(const std::string& text, bool runs) {
   try {
     GateFile gate = gate_from_text(text, "g.toml");
@@ -94,13 +95,13 @@ Ending end_of(const std::string& text, bool runs) {
   }
 }
 
-// No text may end the process, hang it, or be read as something that it doesn't say.
-TEST(GateFilesFuzz, BrokenCopiesEndCleanly) {
+// A text must not end the process, hang it, or be read with another meaning.
+void read_broken_copies(std::int64_t copies_of_each) {
   std::int64_t endings[3] = {};
   Mutator mutator(42);
   for (const std::string& original : example_texts()) {
     std::string text = original;
-    for (int copy = 0; copy < 600; ++copy) {
+    for (std::int64_t copy = 0; copy < copies_of_each; ++copy) {
       // Changes accumulate over three copies, and then start again from the original.
       text = mutator.changed(copy % 3 == 0 || text.empty() ? original : text);
       ++endings[int(end_of(text, copy % 30 == 0))];
@@ -109,6 +110,13 @@ TEST(GateFilesFuzz, BrokenCopiesEndCleanly) {
   EXPECT_GT(endings[int(Ending::refused)], 500);
   EXPECT_GT(endings[int(Ending::read)], 100);
   EXPECT_GT(endings[int(Ending::run)], 3);
+}
+
+TEST(GateFilesFuzz, BrokenCopiesEndCleanly) { read_broken_copies(600); }
+
+// It takes minutes; `./dev test --long` runs it.
+TEST(GateFilesFuzz, DISABLED_AMillionBrokenCopiesEndCleanly) {
+  read_broken_copies(1'000'000 / std::int64_t(example_texts().size()) + 1);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 namespace simmesh {
 namespace {
 
-// One gate of each form of parallelism: uneven shards, uneven all-to-alls, messages, prefetches.
+// Gates of each form of parallelism: uneven shards, uneven all-to-alls, messages, prefetches.
 const std::vector<std::string> recorded_gates = {
     "tensor_parallel", "zero3", "mlp", "uneven", "expert_parallel", "hsdp", "context_parallel"};
 
@@ -57,7 +57,7 @@ RecordedGate record_gate(const std::string& name, const std::string& schedule,
   return result;
 }
 
-// What recorded names count as, in the words of collectives.h.
+// Returns the operation of a recorded name, in the words of collectives.h.
 std::map<std::string, std::uint64_t> recorded_calls(const replay::ExecutionTrace& trace) {
   static const std::map<std::string_view, std::string> words = {
       {"allreduce", "all_reduce"},
@@ -80,7 +80,7 @@ std::map<std::string, std::uint64_t> recorded_calls(const replay::ExecutionTrace
   return calls;
 }
 
-// Some operations are one under the recorded names.
+// Joins operations that have one recorded name.
 std::map<std::string, std::uint64_t> told_apart_by_name(
     std::map<std::string, std::uint64_t> calls) {
   for (auto [from, to] :
@@ -107,8 +107,8 @@ TEST(RecordGate, ChangesNothingAndIsTheSameUnderEverySchedule) {
   }
 }
 
-// The trace of a run is that of a sound job, has all of its collectives, and replays as the serial
-// oracle says.
+// The trace of a run is one of a sound job, has all of its collectives, and replays as the serial
+// oracle does.
 TEST(RecordGate, CanBeReadCheckedAndReplayed) {
   testing::TemporaryFolder folder;
   for (const std::string& name : recorded_gates) {

@@ -52,9 +52,9 @@ const std::vector<MatrixForm>& matrix_forms() {
   return forms;
 }
 
-// Uneven sizes, of which some ranks get nothing; an embedding that is the head, too; dropout. Every
-// token chooses all experts, because in stage 3, as in DeepSpeed's, ranks wait for each other where
-// one uses an expert that another doesn't.
+// A model with uneven sizes, of which some ranks get nothing, a tied head, and dropout. Every token
+// chooses all experts: in stage 3, as in DeepSpeed's, ranks wait for each other if one uses an
+// expert that another doesn't.
 constexpr const char* matrix_model =
     "[model]\nkind = \"moe\"\nlayers = 1\nwidth = 6\nheads = 2\nvocabulary = 11\nexperts = 3\n"
     "top_k = 3\nhidden = 10\ndropout = 0.2\ntied_head = true\n"
@@ -73,7 +73,7 @@ GateFile matrix_gate(const MatrixForm& form, const std::string& model) {
 }
 
 // Gives a model buffers that every forward pass changes and uses: without dims, without elements,
-// of integers, flags, bytes and a size that no mesh divides.
+// of integers, flags and bytes, and of a size that no mesh divides.
 void add_buffers(nn::Module& model) {
   auto& buffers = model.buffers();
   buffers.push_back({"count", zeros(Shape{}, DType::int64)});
@@ -98,8 +98,8 @@ void add_buffers(nn::Module& model) {
   });
 }
 
-// One run of the matrix: it trains in a form, and may save at its end or begin with a load. The
-// worlds have other seeds, so random state that isn't loaded shows.
+// A run of the matrix. It trains in a form, and may save at its end or begin with a load. The
+// worlds have different seeds, so a random state that isn't loaded shows.
 struct MatrixRun {
   std::optional<checkpoint::Location> load_from = {}, save_to = {};
   const RunRecord* expected = nullptr;
@@ -181,8 +181,8 @@ checkpoint::Location saved_in(const MatrixForm& form, const std::string& model) 
   return location;
 }
 
-// Each form goes on as every other one, under one schedule or another, and its next three steps
-// have the bits of the run that never stopped, which is that of the first form.
+// Each form resumes as every other one, under one schedule or another. Its next three steps have
+// the bits of the run of the first form that never stopped.
 void expect_all_resume(const std::vector<MatrixForm>& forms, const std::string& model) {
   RunRecord expected = from_step(run_matrix(forms.front(), model, {}).record, matrix_saved);
   ASSERT_FALSE(expected.empty());
@@ -212,7 +212,7 @@ std::string with_word(std::string text, const std::string& word, const std::stri
   return place == text.npos ? text : text.replace(place, word.size(), other);
 }
 
-// Sequences that are cut between the layers: the head is cut then, and can't be the embedding.
+// With sequence parallelism the head is cut, so it can't be the embedding.
 TEST(ResumeMatrix, SequenceParallelGoesOnElsewhere) {
   std::string model = with_word(matrix_model, "kind = \"moe\"", "kind = \"transformer\"");
   model = with_word(model, "experts = 3\ntop_k = 3\n", "");
@@ -227,7 +227,7 @@ TEST(ResumeMatrix, SequenceParallelGoesOnElsewhere) {
       model);
 }
 
-// Parameters of 16 bits are rebuilt from their masters, whatever the stage and the world.
+// 16-bit parameters are rebuilt from their masters, in any stage and world.
 TEST(ResumeMatrix, MastersRebuildTheirParameters) {
   expect_all_resume({{"zero1", "shape = [2]", "zero = { stage = 1 }"},
                      {"zero1 of more", "shape = [3]", "zero = { stage = 1 }"},

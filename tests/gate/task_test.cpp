@@ -16,7 +16,7 @@ struct Cut {
   int micro_batches;
 };
 
-// A batch with enough rows that every rank gets some, however it is cut.
+// A batch with enough rows for every rank in every cut.
 std::string gate_text(const Cut& cut, std::string_view dtype, std::string_view kind) {
   return fmt::format(
       "[mesh]\nshape = [{}]\n[model]\nkind = \"{}\"\nlayers = 1\nwidth = 8\ndtype = \"{}\"\n"

@@ -23,7 +23,7 @@ TOTAL = np.add.reduce(PIECES)
 
 
 def on_ranks(body: Callable[[int], NDArray[Any]]) -> list[NDArray[Any]]:
-    """What body returns on each rank, the same under two schedules."""
+    """Returns the value of body on each rank, the same under two schedules."""
     first, second = (World(RANKS, schedule=s).results(body) for s in ("fifo", "seeded:3"))
     for one, other in zip(first, second):
         assert np.array_equal(one, other)

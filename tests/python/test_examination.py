@@ -1,4 +1,4 @@
-"""What `simmesh doctor` finds."""
+"""Tests of the findings of `simmesh doctor`."""
 
 from __future__ import annotations
 

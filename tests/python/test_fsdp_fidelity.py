@@ -20,7 +20,7 @@ SEEDS = range(20)
 def holds(
     found: list[cases.Case], folder: Path, arithmetic: str | None = None
 ) -> simmesh.Verification:
-    """What the C++ FSDP2 makes of the cases."""
+    """Verifies the cases with the C++ FSDP2."""
     path = folder / "recorded.jsonl"
     cases.write(found, path)
     return simmesh.verify(path, arithmetic=arithmetic)

@@ -35,7 +35,7 @@ COUNTER = [0]
 
 
 def on_ranks(program: Any, **options: Any) -> list[Any]:
-    """What ``program`` returns on each of 4 ranks; fails if the run does."""
+    """Returns the value of ``program`` on each of 4 ranks; fails if the run does."""
     ran = simmesh.spmd_run(program, **options)
     assert ran.outcome.ok, ran.outcome.report
     return ran.results
@@ -367,7 +367,7 @@ def test_a_collective_on_another_thread_is_refused() -> None:
 
 
 def host_state() -> dict[str, Any]:
-    """What a run could leave behind in the process."""
+    """Returns the state that a run could leave behind in the process."""
     return {
         "world": c10d._world,
         "default group": dist.is_initialized(),

@@ -26,7 +26,7 @@ def caught(program: Callable[[], Any]) -> str:
 
 
 def turns(schedule: str) -> int:
-    """How many turns a schedule guides; "2*3" is three of rank 2."""
+    """Returns the number of turns that a schedule guides; "2*3" is three of rank 2."""
     runs = [turn.split("*") for turn in schedule.partition(":")[2].split(",") if turn]
     return sum(int(run[1]) if len(run) > 1 else 1 for run in runs)
 

@@ -1,4 +1,4 @@
-"""What a rank hands in: outputs for the data hash, and expectations."""
+"""Tests of the data that a rank hands in: outputs for the data hash, and expectations."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_answers_as_processes_did(file: str, every: int, source: str) -> None:
     ]
     assert len(chosen) > 5
     for case in chosen:
-        # Of these fields simmesh compares nothing, or they say how an answer was checked.
+        # simmesh does not compare these fields, or they say how an answer was checked.
         unasked = ["oracle", "used", "steps", "aten"] if "op" in case else ["oracle"]
         # That recorder counted their gathers twice: docs/differences.md.
         unasked += ["comm"] if case.get("op") in ("argmax", "argmin") else []

@@ -1,4 +1,4 @@
-"""What DTensor has derived in one run never shows in the next, whatever that does differently."""
+"""Nothing that DTensor has derived in one run shows in the next, however that run differs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simmesh.torch import run
 
 
 def on_ranks(program: Any, *arguments: Any) -> list[Any]:
-    """What ``program`` returns on each of 4 ranks; fails if the run does."""
+    """Returns the value of ``program`` on each of 4 ranks; fails if the run does."""
     ran = simmesh.spmd_run(program, *arguments)
     assert ran.outcome.ok, ran.outcome.report
     return ran.results

@@ -21,7 +21,7 @@ RANKS = 4
 
 
 def run(program: Callable[[], Any], **options: Any) -> list[Any]:
-    """What ``program`` returns on each rank; fails if the run does."""
+    """Returns the value of ``program`` on each rank; fails if the run does."""
     ran = simmesh.spmd_run(program, world_size=RANKS, **options)
     assert ran.outcome.ok, ran.outcome.report
     return ran.results

@@ -55,8 +55,8 @@ def test_a_file_prints_what_the_page_shows(
 
 
 def printed(command: str, folder: Path) -> str:
-    """What a command prints in a folder. Raises KeyError for a command of another name than those
-    of the pages.
+    """Returns the output of a command in a folder. Raises KeyError for a command that isn't on
+    the pages.
     """
     name, *words = command.split()
     words = {"python": [], "pytest": ["-m", "pytest"]}[name] + words

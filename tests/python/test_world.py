@@ -9,7 +9,7 @@ from simmesh import World
 
 
 def sum_of_ranks(rank: int) -> float:
-    """What an all_reduce of the ranks' numbers gives."""
+    """Returns an all_reduce of the ranks' numbers."""
     return simmesh.all_reduce(simmesh.full((2,), rank)).tolist()[0]
 
 

@@ -136,7 +136,8 @@ void unpack_changed_archives(std::int64_t inputs) {
 TEST(HostileTraces, AreReadOrRefused) { read_changed_traces(14'000); }
 TEST(HostileTraces, AreReportedOn) { report_changed_traces(4'000); }
 TEST(HostileTraces, MayBeArchives) { unpack_changed_archives(2'000); }
-// By hand: bin/replay_test --gtest_also_run_disabled_tests --gtest_filter='HostileTraces.*'
+
+// It takes minutes; `./dev test --long` runs it.
 TEST(HostileTraces, DISABLED_AMillionAreReadOrRefused) {
   read_changed_traces(800'000);
   report_changed_traces(100'000);

@@ -1,6 +1,6 @@
+#include "core/ops/functions/reordering.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/reductions/sums.h"
-#include "core/ops/shapes/reordering.h"
 #include "core/ops/shapes/views.h"
 #include "tests/expect_error.h"
 #include "tests/sharding/known_faults.h"

@@ -29,13 +29,6 @@ bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// qualified_name returns the name before the parameters: "f" or "A::f".
-std::string qualified_name(std::string_view head) {
-  std::string_view before = without_template(head);
-  before = trimmed(before.substr(0, before.find('(')));
-  return std::string(before.substr(before.find_last_of(" &*") + 1));
-}
-
 // type_name returns "A" for "class A final : public B".
 std::string type_name(std::string_view head) {
   head = without_template(head);
@@ -55,8 +48,8 @@ bool wants_comment(const Declaration& declaration) {
          declaration.head.find("operator") == std::string::npos;
 }
 
-// True for a member that isn't understood from its head alone. Of constructors and operators the
-// comment on the class speaks, of overrides that of the base; what has a body shows what it does.
+// True for a member that isn't understood from its head alone. The comment on the class describes
+// constructors and operators, the comment on the base overrides; a body shows what its member does.
 bool wants_member_comment(const Declaration& declaration) {
   if (!declaration.in_type || !declaration.is_accessible) return false;
   if (declaration.kind == DeclarationKind::type) return true;

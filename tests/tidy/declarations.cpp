@@ -181,4 +181,10 @@ bool is_function_head(std::string_view head) {
   return !name.empty() && has_lower;
 }
 
+std::string qualified_name(std::string_view head) {
+  std::string_view before = without_template(head);
+  before = trimmed(before.substr(0, before.find('(')));
+  return std::string(before.substr(before.find_last_of(" &*") + 1));
+}
+
 }  // namespace simmesh::tidy

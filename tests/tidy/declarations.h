@@ -37,4 +37,7 @@ std::string_view without_template(std::string_view head);
 // using or macro.
 bool is_function_head(std::string_view head);
 
+// qualified_name returns the name of a function head, as written: "f" or "A::f".
+std::string qualified_name(std::string_view head);
+
 }  // namespace simmesh::tidy

@@ -158,7 +158,7 @@ TEST(PublicHeaders, AreReadFromTheirList) {
   EXPECT_THAT(list_in_tree("simmesh_public_headers"), Contains("testing/gtest.h"));
 }
 
-// What public headers include is installed with them, so programs see it.
+// Headers that public headers include are installed with them, so programs see them.
 TEST(PublicHeaders, BringAlongNothingOfInnerRooms) {
   EXPECT_THAT(of_inner_rooms(with_included(public_headers())), IsEmpty());
 }

@@ -136,7 +136,7 @@ TEST(RunCommand, RefusesWhatItCanNotRecord) {
   expect_refused("run " + file + " " + file + " --execution-trace " + traces,
                  "expected one gate to record, got 2");
   expect_refused("run " + gates + "/shapes_only.toml --chakra " + traces,
-                 "expected a gate of which every rank runs");
+                 "expected a gate in which every rank runs");
   expect_refused("run " + file + " --execution-trace " + file, "expected a folder");
   EXPECT_FALSE(std::filesystem::exists(traces));
 }

@@ -115,10 +115,9 @@ std::string mutated(std::string text, Splitmix& random) {
   return text;
 }
 
-// No file may end the process, hang it or make it allocate without bounds: each of some ten
-// thousand broken lines must run to an end, passed, failed or refused.
-TEST(HostileCases, BrokenCopiesEndCleanly) {
-  constexpr int copies = 200;
+// No file may end the process, hang it or make it allocate without bounds: each broken line must
+// run to an end, passed, failed or refused.
+void run_broken_copies(std::int64_t copies) {
   std::int64_t endings[3] = {};
   Splitmix random(42);
   for (const char* folder : {"good", "failing"})
@@ -126,7 +125,7 @@ TEST(HostileCases, BrokenCopiesEndCleanly) {
       for (const std::string& line : lines_of(file.text)) {
         if (line.find("1048576") != line.npos) continue;  // slow, and no case for this test
         std::string text = line;
-        for (int copy = 0; copy < copies; ++copy) {
+        for (std::int64_t copy = 0; copy < copies; ++copy) {
           // Faults pile up over four copies, then start afresh.
           text = copy % 4 == 0 || text.empty() ? mutated(line, random) : mutated(text, random);
           ++endings[static_cast<int>(run_case(text, file.name))];
@@ -136,6 +135,12 @@ TEST(HostileCases, BrokenCopiesEndCleanly) {
   EXPECT_GT(endings[1], 500);
   EXPECT_GT(endings[2], 500);
 }
+
+// There are some ten thousand broken lines.
+TEST(HostileCases, BrokenCopiesEndCleanly) { run_broken_copies(200); }
+
+// It takes minutes; `./dev test --long` runs it.
+TEST(HostileCases, DISABLED_AMillionBrokenCopiesEndCleanly) { run_broken_copies(20'000); }
 
 }  // namespace
 }  // namespace simmesh

@@ -8,6 +8,7 @@
 #include "tests/expect_error.h"
 #include "tests/zero/zero_runs.h"
 #include "zero/engine/estimate.h"
+#include "zero/engine/stage.h"
 #include "zero/fetch/pretty.h"
 #include "zero/stage3/stage3.h"
 

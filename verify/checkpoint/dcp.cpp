@@ -3,6 +3,7 @@
 
 #include "checkpoint/dcp/dcp_checkpoint.h"
 #include "checkpoint/dcp/dcp_metadata.h"
+#include "checkpoint/format/formats.h"
 #include "checkpoint/hugging_face/hugging_face.h"
 #include "checkpoint/read/read_tensor.h"
 #include "checkpoint/safetensors/safetensors_file.h"
@@ -17,6 +18,7 @@ namespace simmesh {
 namespace {
 
 using checkpoint::Catalog;
+using checkpoint::OpenCheckpoint;
 using checkpoint::StoredChunk;
 using checkpoint::StoredTensor;
 
@@ -53,49 +55,84 @@ Schema dcp_native_schema() {
 
 DType tensor_case_dtype(const CaseField& field) { return dtype_from_string(field["dtype"].text()); }
 
+// ReadDcp is a checkpoint of a case that was read, and the report of what differs in it.
+struct ReadDcp {
+  const checkpoint::Store& store;
+  OpenCheckpoint opened;
+  CaseReport& report;
+
+  std::vector<std::byte> bytes_of(const StoredTensor& tensor, const StoredChunk& chunk) const {
+    return checkpoint::read_chunk(store, opened, tensor, chunk);
+  }
+  std::string path_of(const StoredChunk& chunk) const {
+    return checkpoint::joined(opened.folder, chunk.file);
+  }
+};
+
 // Compares dtype, shape and all elements, which come from the chunks.
-void compare_tensor(const checkpoint::Store& store, const std::string& folder,
-                    const CaseField& field, const StoredTensor& tensor, CaseReport& report) {
+void compare_tensor(const ReadDcp& read, const CaseField& field, const StoredTensor& tensor) {
   const std::string& name = tensor.name;
-  report.expect_equal(name + ": dtype", field["dtype"].text(),
-                      std::string(dtype_name(tensor.dtype)));
-  report.expect_equal(name + ": shape", field["shape"].shape(), tensor.shape);
-  std::vector<std::byte> bytes = checkpoint::read_tensor(store, folder, tensor);
-  report.expect_equal(name + ": hash", field["hash"].text(), bits_text(bytes));
+  read.report.expect_equal(name + ": dtype", field["dtype"].text(),
+                           std::string(dtype_name(tensor.dtype)));
+  read.report.expect_equal(name + ": shape", field["shape"].shape(), tensor.shape);
+  std::vector<std::byte> bytes = checkpoint::read_tensor(read.store, read.opened, tensor);
+  read.report.expect_equal(name + ": hash", field["hash"].text(), bits_text(bytes));
   if (stored_data(field["data"], checkpoint::stored_dtype(tensor_case_dtype(field)),
                   field["shape"]) != bytes)
-    report.mismatch(name + ": the elements differ from the formula's");
+    read.report.mismatch(name + ": the elements differ from the formula's");
+}
+
+// Compares each recorded tensor with the one that was read, and calls compare_chunk(tensor, i,
+// who, field) for each of its chunks. It calls compare_further(field) for each tensor whose number
+// of chunks is right.
+template <class CompareChunk, class CompareFurther>
+void compare_tensors(const ReadDcp& read, const RecordedCase& recorded,
+                     const CompareChunk& compare_chunk, const CompareFurther& compare_further) {
+  const Catalog& catalog = read.opened.catalog;
+  std::vector<CaseField> tensors = recorded["tensors"].items();
+  read.report.expect_equal("number of tensors", tensors.size(), catalog.tensors.size());
+  for (const CaseField& field : tensors) {
+    const StoredTensor* tensor = catalog.find(field["fqn"].text());
+    if (tensor == nullptr) {
+      read.report.mismatch("no tensor " + field["fqn"].text());
+      continue;
+    }
+    compare_tensor(read, field, *tensor);
+    std::vector<CaseField> chunks = field["chunks"].items();
+    if (!read.report.expect_equal(tensor->name + ": number of chunks", chunks.size(),
+                                  tensor->chunks.size()))
+      continue;
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      std::string who = fmt::format("{}: chunk {}: ", tensor->name, i);
+      read.report.expect_equal(who + "offsets", chunks[i]["offsets"].dims(),
+                               tensor->chunks[i].box.offsets);
+      compare_chunk(*tensor, i, who, chunks[i]);
+    }
+    compare_further(field);
+  }
 }
 
 // The bytes at data_at must be those that the reader found.
-void compare_place(const checkpoint::Store& store, const std::string& folder,
-                   const StoredTensor& tensor, const StoredChunk& chunk, const CaseField& field,
-                   CaseReport& report) {
-  std::vector<std::byte> data = checkpoint::read_chunk(store, folder, tensor, chunk);
-  report.expect_equal(tensor.name + ": data_len", field["data_len"].integer(),
-                      std::int64_t(data.size()));
+void compare_place(const ReadDcp& read, const StoredTensor& tensor, const StoredChunk& chunk,
+                   const CaseField& field) {
+  std::vector<std::byte> data = read.bytes_of(tensor, chunk);
+  read.report.expect_equal(tensor.name + ": data_len", field["data_len"].integer(),
+                           std::int64_t(data.size()));
   std::vector<std::byte> there(data.size());
-  store.read(checkpoint::joined(folder, chunk.file), field["data_at"].integer(), there);
-  if (there != data) report.mismatch(tensor.name + ": other bytes lie at data_at");
+  read.store.read(read.path_of(chunk), field["data_at"].integer(), there);
+  if (there != data) read.report.mismatch(tensor.name + ": other bytes lie at data_at");
 }
 
-void compare_native_chunks(const checkpoint::Store& store, const std::string& folder,
-                           const CaseField& field, const StoredTensor& tensor, CaseReport& report) {
-  std::vector<CaseField> chunks = field["chunks"].items();
-  if (!report.expect_equal(tensor.name + ": number of chunks", chunks.size(), tensor.chunks.size()))
-    return;
-  for (std::size_t i = 0; i < chunks.size(); ++i) {
-    const StoredChunk& chunk = tensor.chunks[i];
-    std::string who = fmt::format("{}: chunk {}: ", tensor.name, i);
-    report.expect_equal(who + "offsets", chunks[i]["offsets"].dims(), chunk.box.offsets);
-    report.expect_equal(who + "sizes", chunks[i]["sizes"].dims(), chunk.box.sizes);
-    report.expect_equal(who + "file", chunks[i]["file"].text(), chunk.file);
-    report.expect_equal(who + "offset", chunks[i]["offset"].integer(), chunk.begin);
-    report.expect_equal(who + "length", chunks[i]["length"].integer(), chunk.bytes);
-    if (auto index = chunks[i].find("index"))
-      report.expect_equal(who + "index", index->integer(), std::int64_t(i));
-    compare_place(store, folder, tensor, chunk, chunks[i], report);
-  }
+void compare_native_chunk(const ReadDcp& read, const StoredTensor& tensor, std::size_t i,
+                          const std::string& who, const CaseField& field) {
+  const StoredChunk& chunk = tensor.chunks[i];
+  read.report.expect_equal(who + "sizes", field["sizes"].dims(), chunk.box.sizes);
+  read.report.expect_equal(who + "file", field["file"].text(), chunk.file);
+  read.report.expect_equal(who + "offset", field["offset"].integer(), chunk.begin);
+  read.report.expect_equal(who + "length", field["length"].integer(), chunk.bytes);
+  if (auto index = field.find("index"))
+    read.report.expect_equal(who + "index", index->integer(), std::int64_t(i));
+  compare_place(read, tensor, chunk, field);
 }
 
 JsonValue json_value(const CaseField& field) { return JsonValue::parse(field.value().dump()); }
@@ -124,17 +161,13 @@ void verify_dcp_native(const RecordedCase& recorded, const VerifyOptions&, CaseR
   auto store = case_folder(recorded);
   std::string folder = recorded["dir"].text();
   Catalog catalog = checkpoint::read_dcp(store, folder);
-  std::vector<CaseField> tensors = recorded["tensors"].items();
-  report.expect_equal("number of tensors", tensors.size(), catalog.tensors.size());
-  for (const CaseField& field : tensors) {
-    const StoredTensor* tensor = catalog.find(field["fqn"].text());
-    if (tensor == nullptr) {
-      report.mismatch("no tensor " + field["fqn"].text());
-      continue;
-    }
-    compare_tensor(store, folder, field, *tensor, report);
-    compare_native_chunks(store, folder, field, *tensor, report);
-  }
+  catalog.format = checkpoint::dcp_format.name;
+  ReadDcp read = {store, {catalog, folder}, report};
+  compare_tensors(
+      read, recorded,
+      [&](const StoredTensor& tensor, std::size_t i, const std::string& who,
+          const CaseField& field) { compare_native_chunk(read, tensor, i, who, field); },
+      [](const CaseField&) {});
   std::vector<CaseField> objects = recorded["objects"].items();
   report.expect_equal("number of objects", objects.size(), catalog.objects.size());
   report.expect_equal("number of paths", recorded["paths"].size(), catalog.paths.size());
@@ -202,34 +235,35 @@ void compare_files(const RecordedCase& recorded, const checkpoint::Store& store,
   }
 }
 
-// The bytes of a box are where the case has them: begin and end count from the header's end.
-void compare_box(const checkpoint::Store& store, const std::string& folder, const CaseField& box,
-                 const std::string& who, const std::string& dir, const StoredTensor& tensor,
-                 const StoredChunk& chunk, CaseReport& report) {
-  std::string file = checkpoint::joined(folder, chunk.file);
-  auto header = checkpoint::read_safetensors_header(store, file);
-  report.expect_equal(who + "file", checkpoint::joined(dir, box["file"].text()), file);
-  report.expect_equal(who + "shape", box["shape"].shape(), chunk.box.sizes);
-  report.expect_equal(who + "begin", box["begin"].integer(), chunk.begin - header.data_begin());
-  report.expect_equal(who + "end", box["end"].integer(),
-                      chunk.begin + chunk.bytes - header.data_begin());
-  report.expect_equal(who + "hash", box["hash"].text(),
-                      bits_text(checkpoint::read_chunk(store, folder, tensor, chunk)));
+// The bytes of a box are where the case has them: begin and end count from the header's end. Files
+// are named relative to the case's folder.
+void compare_box(const ReadDcp& read, const CaseField& box, const std::string& who,
+                 const std::string& dir, const StoredTensor& tensor, const StoredChunk& chunk) {
+  std::string file = read.path_of(chunk);
+  auto header = checkpoint::read_safetensors_header(read.store, file);
+  read.report.expect_equal(who + "file", checkpoint::joined(dir, box["file"].text()), file);
+  read.report.expect_equal(who + "shape", box["shape"].shape(), chunk.box.sizes);
+  read.report.expect_equal(who + "begin", box["begin"].integer(),
+                           chunk.begin - header.data_begin());
+  read.report.expect_equal(who + "end", box["end"].integer(),
+                           chunk.begin + chunk.bytes - header.data_begin());
+  read.report.expect_equal(who + "hash", box["hash"].text(),
+                           bits_text(read.bytes_of(tensor, chunk)));
 }
 
-void compare_whole(const checkpoint::Store& store, const CaseField& field, const std::string& dir,
-                   const Catalog& consolidated, CaseReport& report) {
+void compare_whole(const ReadDcp& consolidated, const CaseField& field) {
   std::string name = field["fqn"].text();
-  const StoredTensor* tensor = consolidated.find(name);
+  const StoredTensor* tensor = consolidated.opened.catalog.find(name);
   if (tensor == nullptr || tensor->chunks.size() != 1) {
-    report.mismatch(name + ": not whole in a consolidated file");
+    consolidated.report.mismatch(name + ": not whole in a consolidated file");
     return;
   }
   CaseField whole = field["whole"];
-  compare_box(store, dir, whole, name + ": whole: ", dir, *tensor, tensor->chunks[0], report);
-  std::string hash = bits_text(checkpoint::read_chunk(store, dir, *tensor, tensor->chunks[0]));
-  report.expect_equal(name + ": equals_global", whole["equals_global"].boolean(),
-                      hash == field["hash"].text());
+  compare_box(consolidated, whole, name + ": whole: ", consolidated.opened.folder, *tensor,
+              tensor->chunks[0]);
+  std::string hash = bits_text(consolidated.bytes_of(*tensor, tensor->chunks[0]));
+  consolidated.report.expect_equal(name + ": equals_global", whole["equals_global"].boolean(),
+                                   hash == field["hash"].text());
 }
 
 void verify_dcp_hf(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
@@ -239,31 +273,19 @@ void verify_dcp_hf(const RecordedCase& recorded, const VerifyOptions&, CaseRepor
   std::vector<std::string> below = store.folders(dir);
   bool has_shards = std::find(below.begin(), below.end(), "sharded") != below.end();
   std::string folder = has_shards ? checkpoint::joined(dir, "sharded") : dir;
-  Catalog catalog = checkpoint::read_hugging_face(store, folder);
-  std::vector<CaseField> tensors = recorded["tensors"].items();
-  report.expect_equal("number of tensors", tensors.size(), catalog.tensors.size());
-  std::optional<Catalog> consolidated;
-  for (const CaseField& field : tensors) {
-    const StoredTensor* tensor = catalog.find(field["fqn"].text());
-    if (tensor == nullptr) {
-      report.mismatch("no tensor " + field["fqn"].text());
-      continue;
-    }
-    compare_tensor(store, folder, field, *tensor, report);
-    std::vector<CaseField> chunks = field["chunks"].items();
-    if (!report.expect_equal(tensor->name + ": number of chunks", chunks.size(),
-                             tensor->chunks.size()))
-      continue;
-    for (std::size_t i = 0; i < chunks.size(); ++i) {
-      std::string who = fmt::format("{}: chunk {}: ", tensor->name, i);
-      report.expect_equal(who + "offsets", chunks[i]["offsets"].dims(),
-                          tensor->chunks[i].box.offsets);
-      compare_box(store, folder, chunks[i], who, dir, *tensor, tensor->chunks[i], report);
-    }
-    if (!field.has("whole")) continue;
-    if (!consolidated) consolidated = checkpoint::read_hugging_face(store, dir);
-    compare_whole(store, field, dir, *consolidated, report);
-  }
+  ReadDcp read = {store, {checkpoint::read_hugging_face(store, folder), folder}, report};
+  std::optional<ReadDcp> consolidated;
+  compare_tensors(
+      read, recorded,
+      [&](const StoredTensor& tensor, std::size_t i, const std::string& who,
+          const CaseField& field) { compare_box(read, field, who, dir, tensor, tensor.chunks[i]); },
+      [&](const CaseField& field) {
+        if (!field.has("whole")) return;
+        if (!consolidated)
+          consolidated.emplace(
+              ReadDcp{store, {checkpoint::read_hugging_face(store, dir), dir}, report});
+        compare_whole(*consolidated, field);
+      });
 }
 
 const CaseKind dcp_native_kind(

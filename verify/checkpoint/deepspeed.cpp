@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/format/formats.h"
 #include "checkpoint/read/open.h"
 #include "checkpoint/read/read_tensor.h"
 #include "checkpoint/tools/verify.h"
@@ -35,7 +36,7 @@ void compare_whole_tensor(const checkpoint::Location& location,
                       std::string(dtype_name(tensor->dtype)));
   report.expect_equal(name + ": shape", field["shape"].shape(), tensor->shape);
   report.expect_equal(name + ": hash", field["hash"].text(),
-                      bits_text(checkpoint::read_tensor(*location.store, opened.folder, *tensor)));
+                      bits_text(checkpoint::read_tensor(*location.store, opened, *tensor)));
 }
 
 void verify_deepspeed(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
@@ -44,7 +45,7 @@ void verify_deepspeed(const RecordedCase& recorded, const VerifyOptions&, CaseRe
   for (const std::string& problem : checkpoint::verify(location)) report.mismatch(problem);
   checkpoint::OpenCheckpoint opened = checkpoint::open(location);
   const checkpoint::Catalog& catalog = opened.catalog;
-  report.expect_equal("format", std::string("deepspeed"), catalog.format);
+  report.expect_equal("format", std::string(checkpoint::deepspeed_format.name), catalog.format);
   for (const CaseField& field : recorded["weights"].items()) {
     const StoredTensor* tensor = catalog.find("model." + field["name"].text());
     if (tensor == nullptr) tensor = catalog.find("master." + field["name"].text());

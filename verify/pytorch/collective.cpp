@@ -219,10 +219,9 @@ Tensor run_op(const CollectiveCase& in, Tensor input, const ProcessGroup& group)
 CollectiveOp engine_op(const std::string& op) {
   if (op == "all_to_all") return CollectiveOp::all_to_all_list;
   if (op == "all_to_all_single") return CollectiveOp::all_to_all;
-  for (std::size_t i = 0; i < collective_op_count; ++i)
-    if (op == name_of(CollectiveOp(i))) return CollectiveOp(i);
-  SIMMESH_CHECK(false, "no operation of the engine is called {}", op);
-  return CollectiveOp::barrier;
+  std::optional<CollectiveOp> known = collective_op_named(op);
+  SIMMESH_CHECK(known, "no operation of the engine is called {}", op);
+  return *known;
 }
 
 Tensor run_on_rank(const CollectiveCase& in, const Tensor& before, Rank& rank) {

@@ -58,7 +58,7 @@ void add_last_operation(Line& line, const ReportedRun& run, RankId rank) {
     line.add("  after it began {} at {}:{}\n", last.name, file_name(last.site), last.site.line);
 }
 
-// What needs memory is left out if there is none.
+// Writes the states of the other ranks, unless there is no memory for the text.
 void write_others(const Crash& crash) noexcept {
   try {
     std::string text = crash.run.describe_ranks(crash.rank);
@@ -133,7 +133,7 @@ void pass_on(std::size_t index, siginfo_t* info, void* context) {
   if (before.sa_flags & SA_SIGINFO) {
     before.sa_sigaction(signal, info, context);
   } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
-    // What raised the signal does so again when this handler returns, and that ends the process.
+    // The cause raises the signal again when this handler returns, and that ends the process.
     std::signal(signal, SIG_DFL);
   } else {
     before.sa_handler(signal);

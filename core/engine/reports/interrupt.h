@@ -22,7 +22,7 @@ class Interrupt {
   // clear lets Worlds run again.
   static void clear() noexcept { requested_.store(false, std::memory_order_relaxed); }
 
-  // What shells have for a program that Ctrl-C ended.
+  // exit_status is the one that shells have for a program that Ctrl-C ended.
   static constexpr int exit_status = 130;
 
   // is_on_sigint says whether on_sigint was called.

@@ -58,9 +58,9 @@ struct Outcome {
   // touches holds the uses that are sensitive to their order. None means that every schedule is
   // equivalent to this one.
   std::vector<Touch> touches;
-  // Of a world of shapes only: that it was one, and the figures of each rank that was run. In a
-  // folded one those are few, and stand for all; fold_difference says where they differ, so that
-  // they can't, and is empty where they agree.
+  // shapes_only is true of a world of shapes, and figures has those of each rank that was run. In a
+  // folded world these few ranks stand for all ranks. fold_difference says where they differ, so
+  // that they can't, and is empty if they agree.
   bool shapes_only = false;
   std::vector<RankFigures> figures;
   std::string fold_difference;

@@ -6,6 +6,7 @@
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/check/frames.h"
 #include "core/clock/clock.h"
 #include "core/engine/reports/interrupt.h"
 #include "core/engine/reports/run_trace.h"
@@ -30,7 +31,7 @@ std::vector<RankId> starved_ranks(const FaultPlan& faults) {
 
 }  // namespace
 
-// What a rank asks of its run; rank.h stands below it.
+// These members of Rank ask its run. They stand here because rank.h is below run.h.
 World& Rank::world() { return run_->world(); }
 void Rank::yield(CallSite site) { run_->yield(*this, site); }
 void Rank::sleep(double seconds, CallSite site) { run_->sleep(*this, seconds, site); }
@@ -184,7 +185,7 @@ RankId Run::choose() {
   return next;
 }
 
-[[gnu::noinline]] void Run::take_schedule_error() { schedule_error_ = policy_->error(); }
+SIMMESH_OWN_FRAME void Run::take_schedule_error() { schedule_error_ = policy_->error(); }
 
 // The frames of a rank that waits in a collective take about a kilobyte above the place where it
 // was suspended, and what the switch has saved lies below it.
@@ -257,7 +258,7 @@ void Run::take_turn(Rank& rank) {
   if (seat.ended) end_rank(seat);
 }
 
-[[gnu::noinline]] void Run::wait_for_turn(Seat& seat) {
+SIMMESH_OWN_FRAME void Run::wait_for_turn(Seat& seat) {
   bool must_wait = false;
   {
     std::lock_guard lock(turn_mutex_);
@@ -278,7 +279,7 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
   return has_operation_faults_ ? fault_at(rank, operation, site) : nullptr;
 }
 
-[[gnu::noinline]] const Fault* Run::fault_at(Rank& rank, const char* operation,
+SIMMESH_OWN_FRAME const Fault* Run::fault_at(Rank& rank, const char* operation,
                                              const CallSite& site) {
   for (const Fault& fault : options_.faults) {
     bool is_at_operation =
@@ -295,7 +296,7 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
 }
 
 // The frames that a rank waits in are read again when it goes on: the fewer the better.
-[[gnu::flatten]] void Run::block(Rank& rank, const Activity& activity) {
+SIMMESH_ONE_FRAME void Run::block(Rank& rank, const Activity& activity) {
   Seat& seat = seats_[rank.id()];
   if (seat.ended) end_rank(seat);
   SIMMESH_CHECK(has_one_thread() || seat.turn == Seat::Turn::held,

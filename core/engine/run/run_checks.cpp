@@ -1,4 +1,5 @@
 #include "core/check/error.h"
+#include "core/check/frames.h"
 #include "core/engine/reports/crash_report.h"
 #include "core/engine/run/run.h"
 #include "core/engine/seats/lane.h"
@@ -22,7 +23,7 @@ pthread_t Run::thread_of(RankId id) const {
   return id == no_rank ? lanes_.front()->thread : seating_->thread_of(seats_[id]);
 }
 
-[[gnu::noinline]] void Run::refuse_overflow(RankId id) const {
+SIMMESH_OWN_FRAME void Run::refuse_overflow(RankId id) const {
   raise(ErrorKind::runtime_error, "engine/stack",
         "rank {} overflowed its stack of {} bytes; set WorldOptions::stack_bytes to more, or keep "
         "large arrays on the heap",
@@ -39,7 +40,7 @@ void Run::find_overflow(Seat& seat) {
   }
 }
 
-[[gnu::noinline]] void Run::refuse_floating_point(RankId id) const {
+SIMMESH_OWN_FRAME void Run::refuse_floating_point(RankId id) const {
   raise(ErrorKind::runtime_error, "engine/floating_point",
         "rank {}: expected floating-point numbers to round to nearest and to keep subnormal "
         "numbers, got a thread that {}; equal bits need the defaults, so undo what set this "
@@ -47,7 +48,7 @@ void Run::find_overflow(Seat& seat) {
         id, FloatingPointMode::current().to_string());
 }
 
-[[gnu::noinline]] void Run::end_rank(Seat& seat) const {
+SIMMESH_OWN_FRAME void Run::end_rank(Seat& seat) const {
   if (++seat.times_ended < times_ended_max) throw RankEnded();
   std::string reason = fmt::format(
       "began operations {} times more after its run had ended; expected `catch (...)` to throw on, "

@@ -54,7 +54,7 @@ void Run::serve(Rank& deputy) {
     } catch (...) {
       error = std::current_exception();
     }
-    // What the work holds is gone before anybody hears of its end.
+    // Its captures are destroyed before anybody hears of its end.
     work->work = nullptr;
     take_turn(deputy);
     end_work(seat, work, error);
@@ -135,7 +135,7 @@ void Run::drop_work() {
   }
 }
 
-// What no rank has heard of is a failure of the run.
+// An error that no rank has heard of is a failure of the run.
 void Run::take_errors_of_work() {
   for (const std::shared_ptr<DeputyWork>& work : failed_work_)
     if (!work->error_is_known && !seats_[work->deputy].exception)

@@ -57,7 +57,7 @@ FiberIdentity FiberIdentity::of_stack(const std::byte* lower_end, std::size_t by
   return identity;
 }
 
-// A fiber doesn't return from its last frames, and others get its stack.
+// A fiber doesn't return from its last frames, and another fiber gets its stack.
 void FiberIdentity::release() {
   if (stack_ && sanitizer::unpoison_memory_region)
     sanitizer::unpoison_memory_region(stack_->lower_end, stack_->bytes);
@@ -85,7 +85,7 @@ FiberIdentity FiberIdentity::of_stack(const std::byte*, std::size_t) {
   return identity;
 }
 
-// Nobody made one for a rank that isn't run.
+// A rank of a folded world that never ran has no TSan fiber.
 void FiberIdentity::release() {
   if (thread_fiber_) __tsan_destroy_fiber(thread_fiber_);
 }

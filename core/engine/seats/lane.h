@@ -25,7 +25,7 @@ struct Lane {
   std::optional<Seat*> after_dispatcher;
   bool is_draining = false;
 
-  // What the sanitizers are told of a switch.
+  // The fibers that the sanitizers know, for switches between them.
   FiberIdentity root_identity;
   FiberIdentity* current_identity = nullptr;
   bool current_has_ended = false;

@@ -1,6 +1,7 @@
 #include "core/ops/elementwise/activations.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/backward.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/elementary.h"
@@ -17,8 +18,8 @@ namespace {
 
 constexpr Saves input_only{.inputs = 1};
 
-double number_of(const GradientCall& call, std::string_view name) {
-  return number_in(call.attributes(), name)->as<double>();
+double number_of(const GradientCall& call, const Attribute<Number>& which) {
+  return call.attributes().get(which).as<double>();
 }
 
 Gradients relu_gradient(const GradientCall& call) {
@@ -27,18 +28,19 @@ Gradients relu_gradient(const GradientCall& call) {
 
 Gradients hardtanh_gradient(const GradientCall& call) {
   const Tensor& x = call.input(0);
-  Tensor inside = logical_and(gt(x, number_of(call, "min_val")), lt(x, number_of(call, "max_val")));
+  Tensor inside = logical_and(gt(x, number_of(call, attribute::min_val)),
+                              lt(x, number_of(call, attribute::max_val)));
   return {where(inside, call.gradient(), 0)};
 }
 
 Gradients leaky_relu_gradient(const GradientCall& call) {
   Tensor g = call.gradient();
-  return {where(gt(call.input(0), 0), g, g * number_of(call, "negative_slope"))};
+  return {where(gt(call.input(0), 0), g, g * number_of(call, attribute::negative_slope))};
 }
 
 Gradients threshold_gradient(const GradientCall& call) {
   return {threshold_backward(call.gradient(), call.input(0),
-                             *number_in(call.attributes(), "threshold"))};
+                             *call.attributes().number_in(attribute::threshold))};
 }
 
 Gradients silu_gradient(const GradientCall& call) {
@@ -46,14 +48,14 @@ Gradients silu_gradient(const GradientCall& call) {
 }
 
 Gradients gelu_gradient(const GradientCall& call) {
-  bool is_tanh = call.attributes().get<std::string>("approximate") == "tanh";
+  bool is_tanh = call.attributes().get(attribute::approximate) == "tanh";
   return {gelu_backward(call.gradient(), call.input(0), is_tanh ? Gelu::tanh : Gelu::none)};
 }
 
 Gradients softplus_gradient(const GradientCall& call) {
-  Tensor scaled = call.input(0) * number_of(call, "beta");
+  Tensor scaled = call.input(0) * number_of(call, attribute::beta);
   Tensor g = call.gradient();
-  return {where(gt(scaled, number_of(call, "threshold")), g, g * sigmoid(scaled))};
+  return {where(gt(scaled, number_of(call, attribute::threshold)), g, g * sigmoid(scaled))};
 }
 
 Gradients logsigmoid_gradient(const GradientCall& call) {
@@ -69,7 +71,7 @@ Gradients mish_gradient(const GradientCall& call) {
 Gradients elu_gradient(const GradientCall& call) {
   const Tensor& x = call.input(0);
   Tensor g = call.gradient();
-  Tensor below = exp(clamp_max(x, 0.0)) * number_of(call, "alpha");
+  Tensor below = exp(clamp_max(x, 0.0)) * number_of(call, attribute::alpha);
   return {where(gt(x, 0), g, g * below)};
 }
 
@@ -88,7 +90,7 @@ Gradients hardswish_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> activation_gradients() {
+void activations_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"relu", {relu_gradient, {.outputs = 1}}},
       {"hardtanh", {hardtanh_gradient, input_only}},
@@ -103,7 +105,7 @@ gsl::span<const OpGradient> activation_gradients() {
       {"hardsigmoid", {hardsigmoid_gradient, input_only}},
       {"hardswish", {hardswish_gradient, input_only}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,10 +1,11 @@
 #include "core/ops/elementwise/backward.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/elementary.h"
-#include "core/ops/elementwise/gelu_constants.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/kernels/gelu_constants.h"
 
 namespace simmesh {
 
@@ -30,7 +31,7 @@ Gradients threshold_backward_gradient(const GradientCall& call) {
   Gradients result(2);
   if (call.needs(0))
     result[0] = threshold_backward(call.gradient(), call.input(1),
-                                   *number_in(call.attributes(), "threshold"));
+                                   *call.attributes().number_in(attribute::threshold));
   return result;
 }
 
@@ -43,7 +44,7 @@ Tensor silu_bend(const Tensor&, const Tensor& x, const GradientCall&) {
 }
 
 bool is_tanh(const GradientCall& call) {
-  return call.attributes().get<std::string>("approximate") == "tanh";
+  return call.attributes().get(attribute::approximate) == "tanh";
 }
 
 Tensor gelu_bend(const Tensor&, const Tensor& x, const GradientCall& call) {
@@ -71,7 +72,7 @@ Tensor gelu_again(const Tensor& g, const Tensor& x, const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> slope_gradients() {
+void backward_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"sigmoid_backward", of_slope(sigmoid_again, sigmoid_bend)},
       {"tanh_backward", of_slope(tanh_again, tanh_bend)},
@@ -79,7 +80,7 @@ gsl::span<const OpGradient> slope_gradients() {
       {"silu_backward", of_slope(silu_again, silu_bend)},
       {"gelu_backward", of_slope(gelu_again, gelu_bend)},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

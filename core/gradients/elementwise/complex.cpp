@@ -1,6 +1,6 @@
 #include "core/ops/elementwise/complex.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
@@ -34,13 +34,13 @@ Gradients complex_abs_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> complex_gradients() {
+void complex_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"complex_mul", {complex_mul_gradient, {.inputs = 0b11, .crosswise = true}}},
       {"complex_conj", {complex_conj_gradient}},
       {"complex_abs", {complex_abs_gradient, {.inputs = 0b1, .outputs = 0b1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -2,9 +2,9 @@
 
 #include <numbers>
 
-#include "core/gradients/elementwise/slopes.h"
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/gradients/slopes.h"
 #include "core/ops/elementwise/backward.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
@@ -76,7 +76,7 @@ Gradients rounding_gradient(const GradientCall& call) { return {zeros_like(call.
 
 }  // namespace
 
-gsl::span<const OpGradient> elementary_gradients() {
+void elementary_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"exp", slope_of_output(exp_slope)},
       {"exp2", slope_of_output(exp2_slope)},
@@ -97,7 +97,7 @@ gsl::span<const OpGradient> elementary_gradients() {
       {"round", {rounding_gradient}},
       {"trunc", {rounding_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

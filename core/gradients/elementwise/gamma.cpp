@@ -1,16 +1,17 @@
 #include "core/ops/elementwise/gamma.h"
 
-#include "core/gradients/elementwise/slopes.h"
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/gradients/slopes.h"
 
 namespace simmesh {
 
-gsl::span<const OpGradient> gamma_gradients() {
+void gamma_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"lgamma", slope_of_input(digamma)},
       {"digamma", slope_of_input(trigamma)},
+      {"trigamma", {}},  // the third derivative of a logarithm
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

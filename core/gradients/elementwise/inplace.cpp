@@ -1,4 +1,4 @@
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/shapes/factories.h"
@@ -18,12 +18,12 @@ Gradients replaced_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> inplace_gradients() {
+void inplace_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"copy", {replaced_gradient}},
       {"fill", {replaced_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,5 +1,8 @@
-#include "core/gradients/families.h"
+#include "core/ops/elementwise/interpolation.h"
+
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/number.h"
@@ -17,11 +20,12 @@ Gradients lerp_gradient(const GradientCall& call) {
   bool is_tensor = call.has_input(2);
   if (call.needs(0)) {
     Tensor part = is_tensor ? g * (1 - call.input(2))
-                            : g * (1 - number_or(call.attributes(), "weight", 1).as<double>());
+                            : g * (1 - call.attributes().get_or(attribute::weight, 1).as<double>());
     result[0] = summed_to_input(call, 0, part);
   }
   if (call.needs(1)) {
-    Tensor part = is_tensor ? g * call.input(2) : g * number_or(call.attributes(), "weight", 1);
+    Tensor part =
+        is_tensor ? g * call.input(2) : g * call.attributes().get_or(attribute::weight, 1);
     result[1] = summed_to_input(call, 1, part);
   }
   if (call.needs(2)) result[2] = summed_to_input(call, 2, g * (call.input(1) - call.input(0)));
@@ -31,7 +35,7 @@ Gradients lerp_gradient(const GradientCall& call) {
 Gradients addcmul_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   Tensor g = call.gradient();
-  Number value = number_or(call.attributes(), "value", 1);
+  Number value = call.attributes().get_or(attribute::value, 1);
   if (call.needs(0)) result[0] = summed_to_input(call, 0, g);
   if (call.needs(1)) result[1] = summed_to_input(call, 1, weighted(g * call.input(2), value));
   if (call.needs(2)) result[2] = summed_to_input(call, 2, weighted(g * call.input(1), value));
@@ -41,7 +45,7 @@ Gradients addcmul_gradient(const GradientCall& call) {
 Gradients addcdiv_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   Tensor g = call.gradient();
-  Number value = number_or(call.attributes(), "value", 1);
+  Number value = call.attributes().get_or(attribute::value, 1);
   if (call.needs(0)) result[0] = summed_to_input(call, 0, g);
   if (call.needs(1)) result[1] = summed_to_input(call, 1, weighted(g / call.input(2), value));
   if (call.needs(2)) {
@@ -53,13 +57,13 @@ Gradients addcdiv_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> interpolation_gradients() {
+void interpolation_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"lerp", {lerp_gradient, {.inputs = 0b111, .for_others = 0b011}}},
       {"addcmul", {addcmul_gradient, {.inputs = 0b110, .crosswise = true}}},
       {"addcdiv", {addcdiv_gradient, {.inputs = 0b110}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,12 +1,14 @@
 #include "core/ops/elementwise/pointwise.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/kernels/pointwise_op.h"
 #include "core/ops/number.h"
 #include "core/ops/shapes/factories.h"
 
@@ -19,9 +21,9 @@ Tensor scaled(const Tensor& x, Number n) { return n.as<double>() == 1 ? x : mul(
 
 // Returns g * input i, which is a tensor or a number.
 Tensor times_input(const GradientCall& call, const Tensor& g, std::size_t i,
-                   std::string_view name) {
+                   const Attribute<Number>& which) {
   return call.has_input(i) ? mul(g, call.input(i))
-                           : scaled(g, number_or(call.attributes(), name, 1));
+                           : scaled(g, call.attributes().get_or(which, Number(1)));
 }
 
 // Factors of the gradients of first_sign * self + second_sign * other, where the second may have a
@@ -34,7 +36,7 @@ struct Signs {
 GradientRule signed_sum_gradient(Signs signs) {
   return [signs](const GradientCall& call) {
     Gradients result(call.input_count());
-    Number alpha = number_or(call.attributes(), "alpha", 1);
+    Number alpha = call.attributes().get_or(attribute::alpha, 1);
     auto signed_part = [&](std::size_t i, bool negates, bool scales) {
       if (!call.needs(i)) return;
       Tensor g = scales ? scaled(call.gradient(), alpha) : call.gradient();
@@ -53,7 +55,7 @@ Gradients div_gradient(const GradientCall& call) {
     result[0] =
         summed_to_input(call, 0,
                         call.has_input(1) ? div(g, call.input(1))
-                                          : div(g, number_or(call.attributes(), "other", 1)));
+                                          : div(g, call.attributes().get_or(attribute::other, 1)));
   if (call.needs(1)) {
     const Tensor& other = call.input(1);
     Tensor quotient = div(div(call.input(0), other), other);
@@ -94,7 +96,7 @@ Gradients pow_gradient(const GradientCall& call) {
       Tensor slope = g * (e * pow(x, e - 1));
       result[0] = summed_to_input(call, 0, where(eq(e, 0), 0, slope));
     } else {
-      Number n = number_or(call.attributes(), "exponent", 1);
+      Number n = call.attributes().get_or(attribute::exponent, 1);
       auto e = n.as<double>();
       result[0] = summed_to_input(call, 0, e == 0 ? zeros_like(g) : g * (pow(x, e - 1) * e));
     }
@@ -105,7 +107,7 @@ Gradients pow_gradient(const GradientCall& call) {
     bool is_tensor = call.has_input(0);
     Tensor x = is_tensor
                    ? call.input(0)
-                   : full({}, e.dtype(), number_or(call.attributes(), "self", 1).as<double>());
+                   : full({}, e.dtype(), call.attributes().get_or(attribute::self, 1).as<double>());
     // 0^e has gradient zero in e from e = 0 on.
     Tensor flat = logical_and(eq(x, 0), ge(e, 0));
     result[1] = summed_to_input(call, 1, where(flat, 0, g * (y * log(x))));
@@ -117,7 +119,8 @@ Gradients mul_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   for (std::size_t i = 0; i < result.size(); ++i)
     if (call.needs(i))
-      result[i] = summed_to_input(call, i, times_input(call, call.gradient(), 1 - i, "other"));
+      result[i] =
+          summed_to_input(call, i, times_input(call, call.gradient(), 1 - i, attribute::other));
   return result;
 }
 
@@ -135,7 +138,7 @@ Gradients reciprocal_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> pointwise_gradients() {
+void pointwise_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"add", {signed_sum_gradient({false, false, false})}},
       {"sub", {signed_sum_gradient({false, true, false})}},
@@ -154,7 +157,7 @@ gsl::span<const OpGradient> pointwise_gradients() {
       {"sgn", {sign_gradient}},
       {"reciprocal", {reciprocal_gradient, {.outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

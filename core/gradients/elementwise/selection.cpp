@@ -5,8 +5,9 @@
 #include <optional>
 
 #include "core/engine/run/followed_release.h"
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -77,7 +78,8 @@ std::optional<Bound> bound_of(const GradientCall& call, std::size_t input, bool 
                  is_min ? below : above};
   };
   if (call.has_input(input)) return compared(call.input(input));
-  Number number = number_or(call.attributes(), is_min ? "min" : "max", widest);
+  Number number =
+      call.attributes().get_or(is_min ? attribute::min : attribute::max, Number(widest));
   if (std::isinf(number.as<double>())) return std::nullopt;
   return compared(number);
 }
@@ -169,7 +171,7 @@ Gradients nan_to_num_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> selection_gradients() {
+void selection_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"maximum", {winner_gradient(gt), {.inputs = 0b11}}},
       {"minimum", {winner_gradient(lt), {.inputs = 0b11}}},
@@ -181,7 +183,7 @@ gsl::span<const OpGradient> selection_gradients() {
       {"copysign", {copysign_gradient, {.inputs = 0b11}}},
       {"nan_to_num", {nan_to_num_gradient, {.inputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

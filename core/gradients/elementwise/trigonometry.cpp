@@ -1,8 +1,8 @@
 #include "core/ops/elementwise/trigonometry.h"
 
-#include "core/gradients/elementwise/slopes.h"
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/gradients/slopes.h"
 #include "core/ops/elementwise/backward.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/elementary.h"
@@ -45,7 +45,7 @@ Gradients hypot_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> trigonometry_gradients() {
+void trigonometry_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"sin", slope_of_input(cos)},
       {"cos", slope_of_input(cos_slope)},
@@ -62,7 +62,7 @@ gsl::span<const OpGradient> trigonometry_gradients() {
       {"atan2", {atan2_gradient, {.inputs = 0b11}}},
       {"hypot", {hypot_gradient, {.inputs = 0b11, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,12 +1,13 @@
 #include "core/ops/indexing/gathering.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/indexing/places.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/kernels/places.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 
@@ -15,7 +16,7 @@ namespace simmesh {
 namespace {
 
 Gradients embedding_gradient(const GradientCall& call) {
-  std::int64_t padding = call.attributes().get_or<std::int64_t>("padding_idx", -1);
+  std::int64_t padding = call.attributes().get_or(attribute::padding_idx, -1);
   KeepUnrounded scope(call.is_unfinished(0));
   return {embedding_dense_backward(call.gradient(), call.input(1),
                                    {call.input_type(0).shape[0], padding}),
@@ -25,7 +26,7 @@ Gradients embedding_gradient(const GradientCall& call) {
 Gradients embedding_backward_gradient(const GradientCall& call) {
   const Tensor& indices = call.input(1);
   Tensor rows = embedding(call.gradient(), indices);
-  std::int64_t padding = call.attributes().get<std::int64_t>("padding_idx");
+  std::int64_t padding = call.attributes().get(attribute::padding_idx);
   if (padding >= 0) rows = masked_fill(rows, unsqueeze(eq(indices, padding), -1), 0);
   return {rows, Tensor()};
 }
@@ -33,8 +34,8 @@ Gradients embedding_backward_gradient(const GradientCall& call) {
 Gradients gather_gradient(const GradientCall& call) {
   Tensor g = call.gradient();
   KeepUnrounded scope(call.is_unfinished(0));
-  return {scatter_add(new_zeros(g, call.input_type(0).shape),
-                      call.attributes().get<std::int64_t>("dim"), call.input(1), g),
+  return {scatter_add(new_zeros(g, call.input_type(0).shape), call.attributes().get(attribute::dim),
+                      call.input(1), g),
           Tensor()};
 }
 
@@ -47,14 +48,14 @@ Gradients index_select_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> gathering_gradients() {
+void gathering_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"embedding", {embedding_gradient, {.inputs = 0b10}}},
       {"embedding_dense_backward", {embedding_backward_gradient, {.inputs = 0b10}}},
       {"gather", {gather_gradient, {.inputs = 0b10}}},
       {"index_select", {index_select_gradient, {.inputs = 0b10}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,7 +1,8 @@
 #include "core/ops/indexing/indexing.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/shapes/factories.h"
@@ -25,7 +26,7 @@ Gradients index_put_gradient(const GradientCall& call) {
   std::vector<Tensor> indices;
   for (std::size_t i = 2; i < call.input_count(); ++i) indices.push_back(call.input(i));
   Tensor g = call.gradient();
-  bool adds = call.attributes().get_or("accumulate", false);
+  bool adds = call.attributes().get_or(attribute::accumulate, false);
   if (call.needs(0)) gradients[0] = adds ? g : index_put(g, indices, new_zeros(g, Shape{}));
   if (call.needs(1)) gradients[1] = summed_to_input(call, 1, index(g, indices));
   return gradients;
@@ -33,12 +34,12 @@ Gradients index_put_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> indexing_gradients() {
+void indexing_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"index", {index_gradient, {.inputs = Saves::all ^ 1u}}},
       {"index_put", {index_put_gradient, {.inputs = Saves::all ^ 3u}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,12 +1,13 @@
 #include "core/ops/indexing/rearranging.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/joining.h"
-#include "core/ops/shapes/view_shapes.h"
 #include "core/ops/shapes/views.h"
+#include "core/ops/view_shapes.h"
 
 namespace simmesh {
 
@@ -14,7 +15,7 @@ namespace {
 
 Gradients repeat_gradient(const GradientCall& call) {
   const Shape& shape = call.input_type(0).shape;
-  Shape whole = repeated_shape(call.attributes().get<Dims>("repeats"), shape);
+  Shape whole = repeated_shape(call.attributes().get(attribute::repeats), shape);
   Dims order;
   for (std::size_t first : {0, 1})
     for (std::size_t i = first; i < whole.size(); i += 2) order.push_back(std::int64_t(i));
@@ -24,8 +25,8 @@ Gradients repeat_gradient(const GradientCall& call) {
 
 // The copies of an element are side by side.
 Gradients repeat_each_gradient(const GradientCall& call) {
-  const Dims& repeats = call.attributes().get<Dims>("repeats");
-  std::int64_t dim = call.attributes().get<std::int64_t>("dim");
+  const Dims& repeats = call.attributes().get(attribute::repeats);
+  std::int64_t dim = call.attributes().get(attribute::dim);
   if (repeats.empty()) return {call.gradient()};
   std::vector<Tensor> sums;
   for (const Tensor& copies : split(call.gradient(), repeats, dim))
@@ -34,39 +35,39 @@ Gradients repeat_each_gradient(const GradientCall& call) {
 }
 
 Gradients pad_gradient(const GradientCall& call) {
-  Dims pads = call.attributes().get<Dims>("pad");
+  Dims pads = call.attributes().get(attribute::pad);
   for (std::int64_t& pad : pads) pad = -pad;
   return {pad(call.gradient(), pads)};
 }
 
 Gradients roll_gradient(const GradientCall& call) {
-  Dims shifts = call.attributes().get<Dims>("shifts");
+  Dims shifts = call.attributes().get(attribute::shifts);
   for (std::int64_t& shift : shifts) shift = -shift;
-  return {roll(call.gradient(), shifts, call.attributes().get<Dims>("dims"))};
+  return {roll(call.gradient(), shifts, call.attributes().get(attribute::dims))};
 }
 
 Gradients flip_gradient(const GradientCall& call) {
-  return {flip(call.gradient(), call.attributes().get<Dims>("dims"))};
+  return {flip(call.gradient(), call.attributes().get(attribute::dims))};
 }
 
 Gradients tril_gradient(const GradientCall& call) {
-  return {tril(call.gradient(), call.attributes().get<std::int64_t>("diagonal"))};
+  return {tril(call.gradient(), call.attributes().get(attribute::diagonal))};
 }
 
 Gradients triu_gradient(const GradientCall& call) {
-  return {triu(call.gradient(), call.attributes().get<std::int64_t>("diagonal"))};
+  return {triu(call.gradient(), call.attributes().get(attribute::diagonal))};
 }
 
 }  // namespace
 
-gsl::span<const OpGradient> rearranging_gradients() {
+void rearranging_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"repeat", {repeat_gradient}},       {"repeat_interleave", {repeat_each_gradient}},
       {"constant_pad_nd", {pad_gradient}}, {"roll", {roll_gradient}},
       {"flip", {flip_gradient}},           {"tril", {tril_gradient}},
       {"triu", {triu_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

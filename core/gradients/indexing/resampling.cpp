@@ -1,13 +1,16 @@
 #include "core/ops/indexing/resampling.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/gradient_call.h"
 
 namespace simmesh {
 
 namespace {
 
-double scale_of(const GradientCall& call) { return call.attributes().get_or("scale", 0.0); }
+double scale_of(const GradientCall& call) {
+  return call.attributes().get_or(attribute::scale, 0.0);
+}
 
 Gradients upsample_gradient(const GradientCall& call) {
   return {upsample_nearest_backward(call.gradient(), call.input_type(0).shape, scale_of(call))};
@@ -15,23 +18,23 @@ Gradients upsample_gradient(const GradientCall& call) {
 
 Gradients upsample_backward_gradient(const GradientCall& call) {
   if (scale_of(call) > 0) return {upsample_nearest(call.gradient(), {.scale = scale_of(call)})};
-  return {upsample_nearest(call.gradient(), {.size = call.attributes().get<Dims>("size")})};
+  return {upsample_nearest(call.gradient(), {.size = call.attributes().get(attribute::size)})};
 }
 
 Gradients rot90_gradient(const GradientCall& call) {
-  return {rot90(call.gradient(), -call.attributes().get<std::int64_t>("k"),
-                call.attributes().get<Dims>("dims"))};
+  return {rot90(call.gradient(), -call.attributes().get(attribute::k),
+                call.attributes().get(attribute::dims))};
 }
 
 }  // namespace
 
-gsl::span<const OpGradient> resampling_gradients() {
+void resampling_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"upsample_nearest", {upsample_gradient}},
       {"upsample_nearest_backward", {upsample_backward_gradient}},
       {"rot90", {rot90_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,5 +1,6 @@
-#include "core/gradients/families.h"
-#include "core/gradients/indexing/source_gradient.h"
+#include "core/gradients/gradient_table.h"
+#include "core/gradients/source_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/logic.h"
@@ -8,8 +9,8 @@
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/indexing.h"
-#include "core/ops/indexing/scatter_call.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/kernels/scatter_call.h"
 #include "core/ops/shapes/factories.h"
 
 namespace simmesh {
@@ -20,10 +21,10 @@ namespace {
 struct ScatterGradient {
   explicit ScatterGradient(const GradientCall& of)
       : call(of),
-        dim(of.attributes().get<std::int64_t>("dim")),
-        reduce(of.attributes().get<std::string>("reduce")),
+        dim(of.attributes().get(attribute::dim)),
+        reduce(of.attributes().get(attribute::reduce)),
         index(of.input(1)),
-        includes_self(of.attributes().get_or("include_self", true)) {}
+        includes_self(of.attributes().get_or(attribute::include_self, true)) {}
 
   Tensor at_index(const Tensor& result) const { return gather(result, dim, index); }
   Tensor without_replaced(const Tensor& x) const {
@@ -92,11 +93,11 @@ Gradients scatter_reduce_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> scatter_reduce_gradients() {
+void scatter_reduce_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"scatter_reduce", {scatter_reduce_gradient, {.inputs = 0b111, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,6 +1,7 @@
 #include "core/ops/indexing/view_scattering.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
@@ -10,8 +11,8 @@ namespace simmesh {
 namespace {
 
 Gradients select_scatter_gradient(const GradientCall& call) {
-  auto dim = call.attributes().get<std::int64_t>("dim");
-  auto index = call.attributes().get<std::int64_t>("index");
+  auto dim = call.attributes().get(attribute::dim);
+  auto index = call.attributes().get(attribute::index);
   Gradients result(2);
   Tensor g = call.gradient();
   if (call.needs(0))
@@ -31,12 +32,12 @@ Gradients slice_scatter_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> view_scattering_gradients() {
+void view_scattering_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"select_scatter", {select_scatter_gradient}},
       {"slice_scatter", {slice_scatter_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,7 +1,8 @@
 #include "core/ops/matrices/compositions.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/gradient_call.h"
 
 namespace simmesh {
@@ -9,7 +10,7 @@ namespace simmesh {
 namespace {
 
 Gradients cross_gradient(const GradientCall& call) {
-  auto dim = call.attributes().get<std::int64_t>("dim");
+  auto dim = call.attributes().get(attribute::dim);
   Gradients result(2);
   Tensor g = call.gradient();
   if (call.needs(0)) result[0] = summed_to_input(call, 0, cross(call.input(1), g, dim));
@@ -19,11 +20,11 @@ Gradients cross_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> composition_gradients() {
+void compositions_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"linalg_cross", {cross_gradient, {.inputs = 0b11, .crosswise = true}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,10 +1,10 @@
 #include "core/ops/matrices/linear_algebra.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/rearranging.h"
-#include "core/ops/matrices/matrix_batch.h"
+#include "core/ops/kernels/matrix_batch.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
@@ -51,7 +51,7 @@ Gradients slogdet_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> linear_algebra_gradients() {
+void linear_algebra_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"linalg_cholesky", {cholesky_gradient, {.outputs = 1}}},
       {"linalg_inv", {inverse_gradient, {.outputs = 1}}},
@@ -59,7 +59,7 @@ gsl::span<const OpGradient> linear_algebra_gradients() {
       {"linalg_slogdet", {slogdet_gradient, {.inputs = 1}}},
       {"linalg_solve", {solve_gradient, {.inputs = 0b01, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

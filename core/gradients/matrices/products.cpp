@@ -1,12 +1,12 @@
 #include "core/ops/matrices/products.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/matrices/matrix.h"
-#include "core/ops/matrices/scales.h"
+#include "core/ops/kernels/matrix.h"
+#include "core/ops/kernels/scales.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -75,7 +75,7 @@ Gradients linear_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> product_gradients() {
+void products_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"mm", {product_gradient, {.inputs = 0b11, .crosswise = true}}},
       {"bmm", {product_gradient, {.inputs = 0b11, .crosswise = true}}},
@@ -85,7 +85,7 @@ gsl::span<const OpGradient> product_gradients() {
       {"baddbmm", {added_product_gradient, {.inputs = 0b110, .crosswise = true}}},
       {"linear", {linear_gradient, {.inputs = 0b11, .crosswise = true}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,12 +1,12 @@
 #include "core/ops/matrices/spectral.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/functions/diagonals.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/rearranging.h"
-#include "core/ops/matrices/diagonals.h"
+#include "core/ops/kernels/matrix_batch.h"
 #include "core/ops/matrices/linear_algebra.h"
-#include "core/ops/matrices/matrix_batch.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
@@ -80,13 +80,13 @@ Gradients svd_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> spectral_gradients() {
+void spectral_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"linalg_qr", {qr_gradient, {.outputs = 0b11}}},
       {"linalg_eigh", {eigh_gradient, {.outputs = 0b11}}},
       {"linalg_svd", {svd_gradient, {.outputs = 0b111}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

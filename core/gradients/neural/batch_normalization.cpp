@@ -1,9 +1,11 @@
-#include "core/gradients/families.h"
-#include "core/gradients/neural/normalized_gradient.h"
+#include "core/ops/neural/batch_normalization.h"
+
+#include "core/gradients/gradient_table.h"
+#include "core/gradients/normalized_gradient.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/neural/normalized_groups.h"
+#include "core/ops/kernels/normalized_groups.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -17,7 +19,7 @@ Gradients batch_norm_gradient(const GradientCall& call) {
   const TensorType& x = call.input_type(0);
   if (call.needs(0)) {
     // Running statistics don't depend on x.
-    if (call.attributes().get<bool>("training"))
+    if (call.attributes().get(attribute::training))
       result[0] = normalized_input_gradient(call, groups, b, true);
     else
       result[0] = to(reshape(b.g * b.rstd, x.shape), x.dtype);
@@ -29,11 +31,11 @@ Gradients batch_norm_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> batch_normalization_gradients() {
+void batch_normalization_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"native_batch_norm", {batch_norm_gradient, {.inputs = 0b011, .outputs = 0b110}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

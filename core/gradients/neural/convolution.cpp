@@ -1,6 +1,6 @@
 #include "core/ops/neural/convolution.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/gradient_call.h"
@@ -24,7 +24,7 @@ Gradients weight_gradient(const GradientCall& call) {
 // Returns distributed operands in one layout, others as they are.
 std::vector<Tensor> aligned(std::vector<Tensor> operands) {
   bool moves = operands[0].distribution() && !grad_enabled();
-  return moves ? gradient_operands(operands, {{"of", std::string("convolution")}}) : operands;
+  return moves ? gradient_operands(operands, {attribute::of = "convolution"}) : operands;
 }
 
 Gradients convolution_gradient(const GradientCall& call) {
@@ -48,12 +48,12 @@ Gradients convolution_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> convolution_gradients() {
+void convolution_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"convolution_weight", {weight_gradient, {.inputs = 0b11, .crosswise = true}}},
       {"convolution", {convolution_gradient, {.inputs = 0b11, .crosswise = true}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

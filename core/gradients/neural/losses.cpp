@@ -1,6 +1,6 @@
 #include "core/ops/neural/losses.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/activations.h"
@@ -9,7 +9,6 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/scattering.h"
-#include "core/ops/neural/class_targets.h"
 #include "core/ops/neural/gradient_operands.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
@@ -37,7 +36,7 @@ NllLossOperands aligned(const NllLossOperands& given, LossReduction reduction) {
   std::vector<Tensor> tensors = {given.gradient, given.x, given.target, given.total_weight};
   if (given.weight.is_defined()) tensors.push_back(given.weight);
   tensors = gradient_operands(
-      tensors, {{"of", std::string("nll_loss")}, {"reduction", std::int64_t(reduction)}});
+      tensors, {attribute::of = "nll_loss", attribute::reduction = std::int64_t(reduction)});
   return {tensors[0], tensors[1], tensors[2], tensors[3],
           given.weight.is_defined() ? tensors[4] : Tensor()};
 }
@@ -53,7 +52,7 @@ Gradients nll_loss_gradient(const GradientCall& call) {
   LossReduction reduction = reduction_of(call.attributes());
   if (operands.x.distribution() && !grad_enabled()) operands = aligned(operands, reduction);
   ClassTargets targets =
-      class_targets(operands.target, dim, call.attributes().get<std::int64_t>("ignore_index"));
+      class_targets(operands.target, dim, call.attributes().get(attribute::ignore_index));
   Tensor g = operands.gradient;
   if (reduction == LossReduction::none) g = unsqueeze(g, dim);
   if (reduction == LossReduction::mean) g = g / operands.total_weight;
@@ -100,13 +99,13 @@ Gradients mse_loss_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> loss_gradients() {
+void losses_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"nll_loss_forward", {nll_loss_gradient, {.inputs = 0b111, .outputs = 0b10}}},
       {"mse_loss", {mse_loss_gradient, {.inputs = 0b11}}},
       {"binary_cross_entropy_with_logits", {logits_gradient, {.inputs = 0b1111}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,16 +1,16 @@
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
-#include "core/gradients/neural/normalized_gradient.h"
+#include "core/gradients/normalized_gradient.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/neural/normalized_groups.h"
+#include "core/ops/kernels/normalized_groups.h"
 
 namespace simmesh {
 
 namespace {
 
 std::size_t normalized_dims(const GradientCall& call) {
-  return call.attributes().get<Dims>("normalized_shape").size();
+  return call.attributes().get(attribute::normalized_shape).size();
 }
 
 Gradients layer_norm_gradient(const GradientCall& call) {
@@ -49,13 +49,13 @@ Gradients group_norm_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> normalization_gradients() {
+void normalization_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"native_layer_norm", {layer_norm_gradient, {.inputs = 0b111, .outputs = 0b110}}},
       {"_fused_rms_norm", {rms_norm_gradient, {.inputs = 0b11, .outputs = 0b10}}},
       {"native_group_norm", {group_norm_gradient, {.inputs = 0b011, .outputs = 0b110}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,6 +1,6 @@
 #include "core/ops/neural/pooling.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/scattering.h"
@@ -31,13 +31,13 @@ Gradients avg_pool_backward_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> pooling_gradients() {
+void pooling_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"avg_pool2d", {avg_pool_gradient}},
       {"avg_pool2d_backward", {avg_pool_backward_gradient}},
       {"max_pool2d_with_indices", {max_pool_gradient, {.outputs = 0b10}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,6 +1,6 @@
 #include "core/ops/neural/rotary.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/gradient_call.h"
 
 namespace simmesh {
@@ -16,9 +16,9 @@ Gradients rotary_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> rotary_gradients() {
+void rotary_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {{"rotary_embedding", {rotary_gradient, {.inputs = 0b10}}}};
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,4 +1,5 @@
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/neural/softmax_backward.h"
 
@@ -7,23 +8,22 @@ namespace simmesh {
 namespace {
 
 Gradients softmax_gradient(const GradientCall& call) {
-  return {
-      softmax_backward(call.gradient(), call.output(), call.attributes().get<std::int64_t>("dim"))};
+  return {softmax_backward(call.gradient(), call.output(), call.attributes().get(attribute::dim))};
 }
 
 Gradients log_softmax_gradient(const GradientCall& call) {
-  return {log_softmax_backward(call.gradient(), call.output(),
-                               call.attributes().get<std::int64_t>("dim"))};
+  return {
+      log_softmax_backward(call.gradient(), call.output(), call.attributes().get(attribute::dim))};
 }
 
 }  // namespace
 
-gsl::span<const OpGradient> softmax_gradients() {
+void softmax_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"_softmax", {softmax_gradient, {.outputs = 1}}},
       {"_log_softmax", {log_softmax_gradient, {.outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,6 +1,7 @@
 #include "core/ops/neural/softmax_backward.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
@@ -10,7 +11,7 @@ namespace simmesh {
 
 namespace {
 
-std::int64_t dim_of(const GradientCall& call) { return call.attributes().get<std::int64_t>("dim"); }
+std::int64_t dim_of(const GradientCall& call) { return call.attributes().get(attribute::dim); }
 
 // The derivative of softmax is symmetric.
 Gradients softmax_backward_gradient(const GradientCall& call) {
@@ -37,12 +38,12 @@ Gradients log_softmax_backward_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> softmax_backward_gradients() {
+void softmax_backward_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"_softmax_backward_data", {softmax_backward_gradient, {.inputs = 0b11}}},
       {"_log_softmax_backward_data", {log_softmax_backward_gradient, {.inputs = 0b11}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

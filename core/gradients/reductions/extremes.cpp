@@ -1,10 +1,10 @@
-#include "core/gradients/families.h"
-#include "core/gradients/reductions/spread.h"
+#include "core/gradients/gradient_table.h"
+#include "core/gradients/spread.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/scattering.h"
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
 
@@ -32,7 +32,7 @@ Gradients indexed_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> extreme_gradients() {
+void extremes_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"amax", {shared_gradient, {.inputs = 1, .outputs = 1}}},
       {"amin", {shared_gradient, {.inputs = 1, .outputs = 1}}},
@@ -41,7 +41,7 @@ gsl::span<const OpGradient> extreme_gradients() {
       {"max.dim", {indexed_gradient, {.outputs = 0b10}}},
       {"min.dim", {indexed_gradient, {.outputs = 0b10}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,6 +1,7 @@
 #include "core/ops/reductions/logcumsumexp.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 Gradients logcumsumexp_gradient(const GradientCall& call) {
   return {logcumsumexp_reverse(call.gradient(), call.input(0), call.output(),
-                               call.attributes().get<std::int64_t>("dim"))};
+                               call.attributes().get(attribute::dim))};
 }
 
 // The gradient of each weighted scan is made of the other one.
@@ -18,7 +19,7 @@ Gradients weighted_scan_gradient(const GradientCall& call, bool is_reverse) {
   Gradients result(3);
   Tensor g = call.gradient();
   const Tensor &weights = call.input(0), &x = call.input(1), &y = call.input(2);
-  auto dim = call.attributes().get<std::int64_t>("dim");
+  auto dim = call.attributes().get(attribute::dim);
   Tensor other =
       is_reverse ? logcumsumexp_forward(g, x, y, dim) : logcumsumexp_reverse(g, x, y, dim);
   result[0] = other;
@@ -36,13 +37,13 @@ Gradients forward_scan_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> logcumsumexp_gradients() {
+void logcumsumexp_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"logcumsumexp", {logcumsumexp_gradient, {.inputs = 1, .outputs = 1}}},
       {"_logcumsumexp_backward", {reverse_scan_gradient, {.inputs = 0b111, .outputs = 1}}},
       {"_logcumsumexp_forward", {forward_scan_gradient, {.inputs = 0b111, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,4 +1,5 @@
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -23,10 +24,10 @@ Gradients median_gradient(const GradientCall& call) {
 Gradients median_dim_gradient(const GradientCall& call) {
   if (!call.has_gradient(0)) return {Tensor()};
   Tensor g = call.gradient(0), indices = call.output(1);
-  auto dim = call.attributes().get<std::int64_t>("dim");
+  auto dim = call.attributes().get(attribute::dim);
   const Shape& shape = call.input_type(0).shape;
   if (shape.empty()) return {g};
-  if (!call.attributes().get<bool>("keepdim")) {
+  if (!call.attributes().get(attribute::keepdim)) {
     g = unsqueeze(g, dim);
     indices = unsqueeze(indices, dim);
   }
@@ -35,14 +36,14 @@ Gradients median_dim_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> order_statistics_gradients() {
+void order_statistics_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"median", {median_gradient, {.inputs = 1, .outputs = 1}}},
       {"median_dim", {median_dim_gradient, {.outputs = 0b10}}},
       {"nanmedian_dim", {median_dim_gradient, {.outputs = 0b10}}},
       {"nanmedian", {median_gradient, {.inputs = 1, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,14 +1,14 @@
-#include "core/gradients/families.h"
-#include "core/gradients/reductions/selected_elements.h"
+#include "core/gradients/gradient_table.h"
+#include "core/gradients/selected_elements.h"
 
 namespace simmesh {
 
-gsl::span<const OpGradient> running_extreme_gradients() {
+void running_extremes_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"cummax", selected_elements()},
       {"cummin", selected_elements()},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

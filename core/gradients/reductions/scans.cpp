@@ -1,6 +1,7 @@
 #include "core/ops/reductions/scans.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -21,7 +22,7 @@ Tensor summed_from_end(const Tensor& x, std::int64_t dim) {
 // it is the product without it, and after it nothing.
 Gradients cumprod_gradient(const GradientCall& call) {
   const Tensor& x = call.input(0);
-  auto dim = call.attributes().get<std::int64_t>("dim");
+  auto dim = call.attributes().get(attribute::dim);
   Tensor g = call.gradient();
   Tensor is_zero = eq(x, 0);
   Tensor zeros_so_far = cumsum(is_zero, dim);
@@ -34,17 +35,17 @@ Gradients cumprod_gradient(const GradientCall& call) {
 }
 
 Gradients cumsum_gradient(const GradientCall& call) {
-  return {summed_from_end(call.gradient(), call.attributes().get<std::int64_t>("dim"))};
+  return {summed_from_end(call.gradient(), call.attributes().get(attribute::dim))};
 }
 
 }  // namespace
 
-gsl::span<const OpGradient> scan_gradients() {
+void scans_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"cumsum", {cumsum_gradient}},
       {"cumprod", {cumprod_gradient, {.inputs = 1, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,14 +1,13 @@
-#include "core/gradients/families.h"
-#include "core/gradients/reductions/selected_elements.h"
+#include "core/gradients/gradient_table.h"
+#include "core/gradients/selected_elements.h"
 
 namespace simmesh {
 
-gsl::span<const OpGradient> sorting_gradients() {
+void sorting_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
-      {"sort", selected_elements()},
-      {"topk", selected_elements()},
+      {"sort", selected_elements()}, {"topk", selected_elements()}, {"histc", {}},  // counts
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

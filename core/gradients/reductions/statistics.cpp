@@ -1,16 +1,18 @@
+#include "core/ops/reductions/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
-#include "core/gradients/reductions/spread.h"
+#include "core/gradients/spread.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
 
@@ -24,7 +26,7 @@ Tensor variance_gradient(const GradientCall& call, const Tensor& g) {
   Dims dims = reduced_dims(call.attributes(), x.shape().size());
   double count = 1;
   for (std::int64_t dim : dims) count *= double(x.size(dim));
-  double divisor = std::fmax(0.0, count - call.attributes().get<double>("correction"));
+  double divisor = std::fmax(0.0, count - call.attributes().get(attribute::correction));
   Tensor center = dims.empty() ? x : mean(x, dims, true);
   return kept(call, g) * (2.0 / divisor) * (x - center);
 }
@@ -33,7 +35,7 @@ Tensor variance_gradient(const GradientCall& call, const Tensor& g) {
 // size 1.
 Tensor norm_slope(const Tensor& x, const Tensor& norm, const Tensor& g,
                   const Attributes& attributes) {
-  double p = attributes.get<double>("ord");
+  double p = attributes.get(attribute::ord);
   if (p == 0) return zeros_like(x);
   if (p == 1) return sgn(x) * g;
   if (p == 2) return x * masked_fill(g / norm, eq(norm, 0), 0);
@@ -97,7 +99,7 @@ Gradients logsumexp_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> statistics_gradients() {
+void statistics_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"var", {var_gradient, {.inputs = 1}}},
       {"std", {std_gradient, {.inputs = 1, .outputs = 1}}},
@@ -106,7 +108,7 @@ gsl::span<const OpGradient> statistics_gradients() {
       {"linalg_vector_norm", {norm_gradient, {.inputs = 1, .outputs = 1}}},
       {"dist", {dist_gradient, {.inputs = 0b11, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

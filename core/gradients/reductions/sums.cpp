@@ -1,14 +1,14 @@
 #include "core/ops/reductions/sums.h"
 
-#include "core/gradients/families.h"
-#include "core/gradients/reductions/spread.h"
+#include "core/gradients/gradient_table.h"
+#include "core/gradients/spread.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 
 namespace simmesh {
 
@@ -43,14 +43,14 @@ Gradients nansum_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> sum_gradients() {
+void sums_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"sum", {sum_gradient}},
       {"mean", {mean_gradient}},
       {"nansum", {nansum_gradient, {.inputs = 1}}},
       {"prod", {prod_gradient, {.inputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

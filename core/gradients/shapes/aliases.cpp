@@ -1,6 +1,6 @@
 #include "core/ops/shapes/aliases.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/gradient_call.h"
 
 namespace simmesh {
@@ -14,13 +14,13 @@ Gradients no_gradient(const GradientCall&) { return {Tensor()}; }
 
 }  // namespace
 
-gsl::span<const OpGradient> alias_gradients() {
+void aliases_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"alias", {same_gradient}},        {"positive", {same_gradient}},
       {"view_dtype", {no_gradient}},     {"view_as_complex", {same_gradient}},
       {"view_as_real", {same_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,7 +1,8 @@
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/indexing/places.h"
+#include "core/ops/kernels/places.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -32,19 +33,19 @@ Gradients stack_gradient(const GradientCall& call) {
   Tensor g = call.gradient();
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (call.needs(i))
-      gradients[i] = to(select(g, call.attributes().get<std::int64_t>("dim"), std::int64_t(i)),
+      gradients[i] = to(select(g, call.attributes().get(attribute::dim), std::int64_t(i)),
                         call.input_type(i).dtype);
   return gradients;
 }
 
 }  // namespace
 
-gsl::span<const OpGradient> joining_gradients() {
+void joining_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"cat", {cat_gradient}},
       {"stack", {stack_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/indexing/places.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/kernels/places.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
@@ -48,8 +49,8 @@ Tensor added_by_places(const Tensor& g, const Unfold& windows, const Shape& shap
 Gradients unfold_gradient(const GradientCall& call) {
   const Shape& shape = call.input_type(0).shape;
   Unfold windows = {.dim = indexed_dim(call.attributes(), shape),
-                    .size = call.attributes().get<std::int64_t>("size"),
-                    .step = call.attributes().get<std::int64_t>("step")};
+                    .size = call.attributes().get(attribute::window_size),
+                    .step = call.attributes().get(attribute::step)};
   Tensor g = call.gradient();
   if (shape.empty()) return {reshape(sum(g, 0), shape)};
   if (g.distribution()) {
@@ -66,11 +67,11 @@ Gradients unfold_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> unfolding_gradients() {
+void unfolding_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"unfold", {unfold_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,13 +1,14 @@
 #include "core/ops/shapes/views.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/matrices/linear_algebra.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
-#include "core/ops/shapes/view_arguments.h"
+#include "core/ops/view_arguments.h"
 
 namespace simmesh {
 
@@ -18,21 +19,22 @@ Gradients to_input_shape(const GradientCall& call) {
 }
 
 Gradients transpose_gradient(const GradientCall& call) {
-  return {transpose(call.gradient(), call.attributes().get<std::int64_t>("dim0"),
-                    call.attributes().get<std::int64_t>("dim1"))};
+  return {transpose(call.gradient(), call.attributes().get(attribute::dim0),
+                    call.attributes().get(attribute::dim1))};
 }
 
 Gradients t_gradient(const GradientCall& call) { return {t(call.gradient())}; }
 
 Gradients permute_gradient(const GradientCall& call) {
-  Dims order = wrapped_order(call.attributes().get<Dims>("dims"), call.output_type().shape.size());
+  Dims order =
+      wrapped_order(call.attributes().get(attribute::dims), call.output_type().shape.size());
   Dims inverse(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) inverse[std::size_t(order[i])] = std::int64_t(i);
   return {permute(call.gradient(), inverse)};
 }
 
 Gradients unsqueeze_gradient(const GradientCall& call) {
-  return {squeeze(call.gradient(), call.attributes().get<std::int64_t>("dim"))};
+  return {squeeze(call.gradient(), call.attributes().get(attribute::dim))};
 }
 
 Gradients expand_gradient(const GradientCall& call) {
@@ -46,8 +48,8 @@ Gradients slice_gradient(const GradientCall& call) {
 
 Gradients select_gradient(const GradientCall& call) {
   return {select_backward(call.gradient(), call.input_type(0).shape,
-                          call.attributes().get<std::int64_t>("dim"),
-                          call.attributes().get<std::int64_t>("index"))};
+                          call.attributes().get(attribute::dim),
+                          call.attributes().get(attribute::index))};
 }
 
 Gradients diagonal_gradient(const GradientCall& call) {
@@ -68,12 +70,12 @@ std::vector<Tensor> all_gradients(const GradientCall& call) {
 }
 
 Gradients split_gradient(const GradientCall& call) {
-  return {cat(all_gradients(call), call.attributes().get<std::int64_t>("dim"))};
+  return {cat(all_gradients(call), call.attributes().get(attribute::dim))};
 }
 
 Gradients unbind_gradient(const GradientCall& call) {
   if (call.output_count() == 0) return {Tensor()};
-  return {stack(all_gradients(call), call.attributes().get<std::int64_t>("dim"))};
+  return {stack(all_gradients(call), call.attributes().get(attribute::dim))};
 }
 
 Gradients slice_backward_gradient(const GradientCall& call) {
@@ -81,8 +83,8 @@ Gradients slice_backward_gradient(const GradientCall& call) {
 }
 
 Gradients select_backward_gradient(const GradientCall& call) {
-  return {select(call.gradient(), call.attributes().get<std::int64_t>("dim"),
-                 call.attributes().get<std::int64_t>("index"))};
+  return {select(call.gradient(), call.attributes().get(attribute::dim),
+                 call.attributes().get(attribute::index))};
 }
 
 Gradients diagonal_backward_gradient(const GradientCall& call) {
@@ -93,7 +95,7 @@ Gradients clone_gradient(const GradientCall& call) { return {call.gradient()}; }
 
 }  // namespace
 
-gsl::span<const OpGradient> view_gradients() {
+void views_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"view", {to_input_shape}},
       {"reshape", {to_input_shape}},
@@ -113,7 +115,7 @@ gsl::span<const OpGradient> view_gradients() {
       {"select_backward", {select_backward_gradient}},
       {"diagonal_backward", {diagonal_backward_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

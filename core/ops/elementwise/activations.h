@@ -44,7 +44,11 @@ Tensor elu(const Tensor& x, double alpha = 1.0);
 Tensor hardsigmoid(const Tensor& x);
 Tensor hardswish(const Tensor& x);
 
-// activation_ops returns the ops of this family.
-gsl::span<const Op* const> activation_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Number> min_val{"min_val"};
+inline constexpr Attribute<Number> max_val{"max_val"};
+inline constexpr Attribute<Number> negative_slope{"negative_slope"};
+}  // namespace attribute
 
 }  // namespace simmesh

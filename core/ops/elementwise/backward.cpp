@@ -1,10 +1,12 @@
 #include "core/ops/elementwise/backward.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
-#include "core/ops/elementwise/gelu_constants.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/kernels/gelu_constants.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 
 namespace simmesh {
@@ -36,7 +38,7 @@ const Op tanh_backward_op = formula_op(
 
 const Op threshold_backward_op =
     formula_op("threshold_backward", [](Inputs in, const Attributes& attributes) {
-      return masked_fill(in[0], le(in[1], *number_in(attributes, "threshold")), 0);
+      return masked_fill(in[0], le(in[1], *attributes.number_in(attribute::threshold)), 0);
     });
 
 const Op silu_backward_op = formula_op("silu_backward", [](Inputs in, const Attributes&) {
@@ -59,7 +61,7 @@ Tensor gelu_tanh_derivative(const Tensor& x) {
 
 const Op gelu_backward_op =
     formula_op("gelu_backward", [](Inputs in, const Attributes& attributes) {
-      bool is_tanh = attributes.get<std::string>("approximate") == "tanh";
+      bool is_tanh = attributes.get(attribute::approximate) == "tanh";
       return in[0] * (is_tanh ? gelu_tanh_derivative(in[1]) : gelu_derivative(in[1]));
     });
 
@@ -72,20 +74,20 @@ Tensor tanh_backward(const Tensor& gradient, const Tensor& y) {
   return call_one(tanh_backward_op, {gradient, y});
 }
 Tensor threshold_backward(const Tensor& gradient, const Tensor& x, Number threshold) {
-  return call_one(threshold_backward_op, {gradient, x}, {{"threshold", threshold.attribute()}});
+  return call_one(threshold_backward_op, {gradient, x}, {attribute::threshold = threshold});
 }
 Tensor silu_backward(const Tensor& gradient, const Tensor& x) {
   return call_one(silu_backward_op, {gradient, x});
 }
 Tensor gelu_backward(const Tensor& gradient, const Tensor& x, Gelu approximate) {
-  return call_one(gelu_backward_op, {gradient, x},
-                  {{"approximate", std::string(approximate == Gelu::tanh ? "tanh" : "none")}});
+  return call_one(
+      gelu_backward_op, {gradient, x},
+      {attribute::approximate = std::string(approximate == Gelu::tanh ? "tanh" : "none")});
 }
 
-gsl::span<const Op* const> slope_ops() {
-  static const Op* const ops[] = {&sigmoid_backward_op, &tanh_backward_op, &threshold_backward_op,
-                                  &silu_backward_op, &gelu_backward_op};
-  return ops;
+void backward_ops(OpList& ops) {
+  ops.add({&sigmoid_backward_op, &tanh_backward_op, &threshold_backward_op, &silu_backward_op,
+           &gelu_backward_op});
 }
 
 }  // namespace simmesh

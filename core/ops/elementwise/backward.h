@@ -23,7 +23,4 @@ Tensor threshold_backward(const Tensor& gradient, const Tensor& x, Number thresh
 Tensor silu_backward(const Tensor& gradient, const Tensor& x);
 Tensor gelu_backward(const Tensor& gradient, const Tensor& x, Gelu approximate = Gelu::none);
 
-// slope_ops returns the ops of this file.
-gsl::span<const Op* const> slope_ops();
-
 }  // namespace simmesh

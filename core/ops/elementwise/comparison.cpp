@@ -2,7 +2,8 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/pointwise_op.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -11,7 +12,7 @@ namespace {
 template <class F>
 Op comparison_op(const std::string& name, F f) {
   return pointwise_op({.name = name,
-                       .slots = {{"self"}, {"other"}},
+                       .slots = {{attribute::self}, {attribute::other}},
                        .result = PointwiseResult::boolean,
                        .loops = loops<2>(f)});
 }
@@ -43,8 +44,6 @@ const Op equal_op = {
         },
 };
 
-const Op* const comparison_list[] = {&eq_op, &ne_op, &lt_op, &le_op, &gt_op, &ge_op, &equal_op};
-
 }  // namespace
 
 Tensor eq(const Tensor& a, const Tensor& b) { return call_one(eq_op, {a, b}); }
@@ -64,6 +63,8 @@ bool equal(const Tensor& a, const Tensor& b) {
   return call_one(equal_op, {a.detach(), b.detach()}).local_part().values<bool>()[0];
 }
 
-gsl::span<const Op* const> comparison_ops() { return comparison_list; }
+void comparison_ops(OpList& ops) {
+  ops.add({&eq_op, &ne_op, &lt_op, &le_op, &gt_op, &ge_op, &equal_op});
+}
 
 }  // namespace simmesh

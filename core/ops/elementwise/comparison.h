@@ -25,7 +25,4 @@ Tensor ge(const Tensor& a, Number b);
 // distributed tensors all ranks get the same answer. Raises a RuntimeError for different dtypes.
 bool equal(const Tensor& a, const Tensor& b);
 
-// comparison_ops returns the ops of this family.
-gsl::span<const Op* const> comparison_ops();
-
 }  // namespace simmesh

@@ -5,6 +5,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
@@ -137,9 +138,6 @@ Tensor apply_rotary(const Tensor& x, const Tensor& frequencies) {
   return as_real(complex_mul(as_complex(x), frequencies));
 }
 
-gsl::span<const Op* const> complex_ops() {
-  static const Op* const ops[] = {&complex_abs_op, &complex_conj_op, &complex_mul_op};
-  return ops;
-}
+void complex_ops(OpList& ops) { ops.add({&complex_abs_op, &complex_conj_op, &complex_mul_op}); }
 
 }  // namespace simmesh

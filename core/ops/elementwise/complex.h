@@ -30,7 +30,4 @@ Tensor complex_abs(const Tensor& z);
 // frequencies[..., n, 2] that broadcast to its pairs: rotary position embedding.
 Tensor apply_rotary(const Tensor& x, const Tensor& frequencies);
 
-// complex_ops returns the ops of this file.
-gsl::span<const Op* const> complex_ops();
-
 }  // namespace simmesh

@@ -4,8 +4,10 @@
 
 #include "core/arithmetic/unrounded.h"
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -15,12 +17,12 @@ namespace {
 const Op to_copy_op = {
     .name = "_to_copy",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
-      return {{inputs[0].shape, attributes.get<DType>("dtype")}};
+      return {{inputs[0].shape, attributes.get(attribute::dtype)}};
     },
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          auto dtype = attributes.get<DType>("dtype");
+          auto dtype = attributes.get(attribute::dtype);
           if (keeps_unrounded() && is_unrounded(inputs[0]) && is_floating_point(dtype))
             write_unrounded(outputs[0], unrounded(inputs[0]));
           else
@@ -45,13 +47,11 @@ const Op item_op = {
         },
 };
 
-const Op* const conversion_list[] = {&to_copy_op, &item_op};
-
 }  // namespace
 
 Tensor to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  return call_one(to_copy_op, {x}, {{"dtype", dtype}});
+  return call_one(to_copy_op, {x}, {attribute::dtype = dtype});
 }
 
 Number item(const Tensor& x) {
@@ -72,6 +72,6 @@ Tensor converted_unrounded(const Tensor& tensor, DType dtype) {
   return result;
 }
 
-gsl::span<const Op* const> conversion_ops() { return conversion_list; }
+void conversion_ops(OpList& ops) { ops.add({&to_copy_op, &item_op}); }
 
 }  // namespace simmesh

@@ -19,7 +19,4 @@ Number item(const Tensor& x);
 // along, and rounds the elements from them, once.
 Tensor converted_unrounded(const Tensor& tensor, DType dtype);
 
-// conversion_ops returns the ops of this family.
-gsl::span<const Op* const> conversion_ops();
-
 }  // namespace simmesh

@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "core/ops/call.h"
-#include "core/ops/elementwise/function_op.h"
+#include "core/ops/kernels/function_op.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -31,7 +32,7 @@ double logaddexp_of(double a, double b) {
 }
 
 const Op logaddexp_op = pointwise_op({.name = "logaddexp",
-                                      .slots = {{"self"}, {"other"}},
+                                      .slots = {{attribute::self}, {attribute::other}},
                                       .result = PointwiseResult::floating,
                                       .in_double = true,
                                       .loops = double_loops<2>(logaddexp_of)});
@@ -41,7 +42,7 @@ double xlogy_of(double x, double y) {
 }
 
 const Op xlogy_op = pointwise_op({.name = "xlogy",
-                                  .slots = {{"self"}, {"other"}},
+                                  .slots = {{attribute::self}, {attribute::other}},
                                   .result = PointwiseResult::floating,
                                   .in_double = true,
                                   .loops = double_loops<2>(xlogy_of)});
@@ -83,12 +84,10 @@ Tensor trunc(const Tensor& x) { return call_one(trunc_op, {x}); }
 
 Tensor& floor_(Tensor& self) { return call_in_place(floor_op, self, {self}); }
 
-gsl::span<const Op* const> elementary_ops() {
-  static const Op* const ops[] = {&exp_op,   &exp2_op,    &expm1_op,    &log_op,  &log1p_op,
-                                  &log2_op,  &log10_op,   &xlogy_op,    &sqrt_op, &rsqrt_op,
-                                  &erf_op,   &erfc_op,    &floor_op,    &ceil_op, &round_op,
-                                  &trunc_op, &sigmoid_op, &logaddexp_op};
-  return ops;
+void elementary_ops(OpList& ops) {
+  ops.add({&exp_op, &exp2_op, &expm1_op, &log_op, &log1p_op, &log2_op, &log10_op, &xlogy_op,
+           &sqrt_op, &rsqrt_op, &erf_op, &erfc_op, &floor_op, &ceil_op, &round_op, &trunc_op,
+           &sigmoid_op, &logaddexp_op});
 }
 
 }  // namespace simmesh

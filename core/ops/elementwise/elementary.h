@@ -40,7 +40,4 @@ Tensor trunc(const Tensor& x);
 // floor_ rounds in place.
 Tensor& floor_(Tensor& self);
 
-// elementary_ops returns the ops of this family.
-gsl::span<const Op* const> elementary_ops();
-
 }  // namespace simmesh

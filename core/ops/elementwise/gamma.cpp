@@ -7,7 +7,8 @@
 
 #include "core/arithmetic/functions.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/function_op.h"
+#include "core/ops/kernels/function_op.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -94,9 +95,6 @@ Tensor lgamma(const Tensor& x) { return call_one(lgamma_op, {x}); }
 Tensor digamma(const Tensor& x) { return call_one(digamma_op, {x}); }
 Tensor trigamma(const Tensor& x) { return call_one(trigamma_op, {x}); }
 
-gsl::span<const Op* const> gamma_ops() {
-  static const Op* const ops[] = {&lgamma_op, &digamma_op, &trigamma_op};
-  return ops;
-}
+void gamma_ops(OpList& ops) { ops.add({&lgamma_op, &digamma_op, &trigamma_op}); }
 
 }  // namespace simmesh

@@ -14,7 +14,4 @@ Tensor lgamma(const Tensor& x);
 Tensor digamma(const Tensor& x);
 Tensor trigamma(const Tensor& x);
 
-// gamma_ops returns the ops of this file.
-gsl::span<const Op* const> gamma_ops();
-
 }  // namespace simmesh

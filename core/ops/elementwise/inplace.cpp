@@ -1,8 +1,10 @@
 #include "core/ops/elementwise/inplace.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/conversion.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/tensor/convert.h"
 
@@ -52,7 +54,7 @@ const Op fill_op = {
           if (inputs.size() > 1) {
             value = converted(inputs[1], dtype);
           } else {
-            Number number = *number_in(attributes, "value");
+            Number number = *attributes.number_in(attribute::value);
             Tensor wide = number.is_floating()
                               ? tensor_of<double>({}, {number.as<double>()})
                               : tensor_of<std::int64_t>({}, {number.as<std::int64_t>()});
@@ -63,12 +65,10 @@ const Op fill_op = {
     .moves = true,
 };
 
-const Op* const inplace_list[] = {&copy_op, &fill_op};
-
 }  // namespace
 
 Tensor& fill_(Tensor& self, Number value) {
-  return call_in_place(fill_op, self, {self}, {{"value", value.attribute()}});
+  return call_in_place(fill_op, self, {self}, {attribute::value = value});
 }
 Tensor& fill_(Tensor& self, const Tensor& value) {
   if (value.dim() != 0)
@@ -83,6 +83,6 @@ Tensor& copy_from_(Tensor& self, const Tensor& source) {
   return call_in_place(copy_op, self, {self, source});
 }
 
-gsl::span<const Op* const> inplace_ops() { return inplace_list; }
+void inplace_ops(OpList& ops) { ops.add({&copy_op, &fill_op}); }
 
 }  // namespace simmesh

@@ -19,7 +19,4 @@ Tensor& zero_(Tensor& self);
 // unrecorded.)
 Tensor& copy_from_(Tensor& self, const Tensor& source);
 
-// inplace_ops returns the ops that exist in place only: copy and fill.
-gsl::span<const Op* const> inplace_ops();
-
 }  // namespace simmesh

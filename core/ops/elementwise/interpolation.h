@@ -19,7 +19,9 @@ Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value =
 // addcmul_ adds in place.
 Tensor& addcmul_(Tensor& self, const Tensor& a, const Tensor& b, Number value = 1);
 
-// interpolation_ops returns the ops of this family.
-gsl::span<const Op* const> interpolation_ops();
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Number> weight{"weight"};
+}  // namespace attribute
 
 }  // namespace simmesh

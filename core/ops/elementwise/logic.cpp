@@ -4,7 +4,8 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/pointwise_op.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -13,7 +14,7 @@ namespace {
 template <class F>
 Op logical_op(const std::string& name, F f) {
   return pointwise_op({.name = name,
-                       .slots = {{"self"}, {"other"}},
+                       .slots = {{attribute::self}, {attribute::other}},
                        .result = PointwiseResult::boolean,
                        .loops = loops<2>([f](auto a, auto b) {
                          using C = decltype(a);
@@ -37,7 +38,7 @@ Op bitwise_op(const std::string& name, F f) {
   };
   return pointwise_op(
       {.name = name,
-       .slots = {{"self"}, {"other"}},
+       .slots = {{attribute::self}, {attribute::other}},
        .loops = [f](ComputeType, const Attributes&) { return loop_of<2, std::int64_t>(f); },
        .check = check});
 }
@@ -82,10 +83,6 @@ const Op isnan_op = class_op("isnan", [](auto x) { return x != x; });
 const Op isinf_op = class_op("isinf", [](auto x) { return std::isinf(x); });
 const Op isfinite_op = class_op("isfinite", [](auto x) { return x - x == decltype(x)(0); });
 
-const Op* const logic_list[] = {&and_op,         &or_op,         &xor_op,         &not_op,
-                                &bitwise_and_op, &bitwise_or_op, &bitwise_xor_op, &bitwise_not_op,
-                                &isnan_op,       &isinf_op,      &isfinite_op};
-
 }  // namespace
 
 Tensor logical_and(const Tensor& a, const Tensor& b) { return call_one(and_op, {a, b}); }
@@ -107,6 +104,9 @@ Tensor isnan(const Tensor& x) { return call_one(isnan_op, {x}); }
 Tensor isinf(const Tensor& x) { return call_one(isinf_op, {x}); }
 Tensor isfinite(const Tensor& x) { return call_one(isfinite_op, {x}); }
 
-gsl::span<const Op* const> logic_ops() { return logic_list; }
+void logic_ops(OpList& ops) {
+  ops.add({&and_op, &or_op, &xor_op, &not_op, &bitwise_and_op, &bitwise_or_op, &bitwise_xor_op,
+           &bitwise_not_op, &isnan_op, &isinf_op, &isfinite_op});
+}
 
 }  // namespace simmesh

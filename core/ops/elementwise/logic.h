@@ -25,7 +25,4 @@ Tensor isnan(const Tensor& x);
 Tensor isinf(const Tensor& x);
 Tensor isfinite(const Tensor& x);
 
-// logic_ops returns the ops of this family.
-gsl::span<const Op* const> logic_ops();
-
 }  // namespace simmesh

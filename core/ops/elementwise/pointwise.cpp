@@ -4,18 +4,20 @@
 
 #include "core/arithmetic/functions.h"
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/pointwise_op.h"
-#include "core/ops/elementwise/unrounded_pointwise.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/kernels/unrounded_pointwise.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
 namespace {
 
-Attributes with_alpha(Number alpha) { return Attributes::of("alpha", alpha.attribute()); }
+Attributes with_alpha(Number alpha) { return Attributes::of(attribute::alpha = alpha); }
 
 void check_alpha(std::string_view op, DType common, const Attributes& attributes) {
-  auto alpha = number_in(attributes, "alpha");
+  auto alpha = attributes.number_in(attribute::alpha);
   if (alpha && alpha->is_floating() && !is_floating_point(common))
     raise(ErrorKind::runtime_error, op,
           "For integral input tensors, argument alpha must not be a floating point number.");
@@ -29,8 +31,9 @@ void check_subtraction(DType common, const Attributes& attributes) {
   check_alpha("sub", common, attributes);
 }
 
-const std::vector<PointwiseSlot> sum_slots = {{"self"}, {"other"}, {"alpha", false, 1}};
-const std::vector<PointwiseSlot> two_slots = {{"self"}, {"other"}};
+const std::vector<PointwiseSlot> sum_slots = {
+    {attribute::self}, {attribute::other}, {attribute::alpha, false, 1}};
+const std::vector<PointwiseSlot> two_slots = {{attribute::self}, {attribute::other}};
 
 const Op add_op = adding_unrounded(pointwise_op(
     {.name = "add",
@@ -114,7 +117,7 @@ const Op div_mode_op = pointwise_op(
     {.name = "div.Tensor_mode",
      .slots = two_slots,
      .loops = [](ComputeType type, const Attributes& attributes) {
-       if (attributes.get<std::string>("rounding_mode") == "trunc")
+       if (attributes.get(attribute::rounding_mode) == "trunc")
          return loops_for<2>(type, [](auto a, auto b) { return truncated_quotient(a, b); });
        return loops_for<2>(type, [](auto a, auto b) { return floored_quotient(a, b); });
      }});
@@ -152,7 +155,7 @@ C raised(C base, C exponent) {
 }
 
 void check_exponent(DType common, const Attributes& attributes) {
-  auto exponent = number_in(attributes, "exponent");
+  auto exponent = attributes.number_in(attribute::exponent);
   if (exponent && !is_floating_point(common) && exponent->as<double>() < 0)
     raise(ErrorKind::runtime_error, "pow", "Integers to negative integer powers are not allowed.");
 }
@@ -160,7 +163,7 @@ void check_exponent(DType common, const Attributes& attributes) {
 Op pow_op_of(std::string name) {
   return pointwise_op(
       {.name = std::move(name),
-       .slots = {{"self"}, {"exponent"}},
+       .slots = {{attribute::self}, {attribute::exponent}},
        .loops = loops<2>([](auto base, auto exponent) { return raised(base, exponent); }),
        .check = check_exponent});
 }
@@ -211,12 +214,8 @@ bool is_one(const Number& number) {
 // The arguments of most sums, made once.
 const Attributes with_alpha_one = with_alpha(1);
 
-const Op* const pointwise_list[] = {&add_op,      &sub_op,       &rsub_op, &mul_op, &div_op,
-                                    &div_mode_op, &remainder_op, &fmod_op, &pow_op, &pow_tensor_op,
-                                    &neg_op,      &abs_op,       &sign_op, &sgn_op, &reciprocal_op};
-
 Attributes with_other(Number other, Number alpha) {
-  return {{"other", other.attribute()}, {"alpha", alpha.attribute()}};
+  return {attribute::other = other, attribute::alpha = alpha};
 }
 
 // A true quotient is one op, a rounded one another.
@@ -225,8 +224,8 @@ const Op& div_op_of(RoundingMode rounding) {
 }
 Attributes with_rounding(Attributes attributes, RoundingMode rounding) {
   if (rounding != RoundingMode::none)
-    attributes.set("rounding_mode",
-                   std::string(rounding == RoundingMode::trunc ? "trunc" : "floor"));
+    attributes.set(attribute::rounding_mode =
+                       std::string(rounding == RoundingMode::trunc ? "trunc" : "floor"));
   return attributes;
 }
 
@@ -268,10 +267,10 @@ Tensor pow(const Tensor& base, const Tensor& exponent) {
   return call_one(pow_tensor_op, {base, exponent});
 }
 Tensor pow(const Tensor& base, Number exponent) {
-  return call_one(pow_op, {base}, {{"exponent", exponent.attribute()}});
+  return call_one(pow_op, {base}, {attribute::exponent = exponent});
 }
 Tensor pow(Number base, const Tensor& exponent) {
-  return call_one(pow_tensor_op, {Tensor(), exponent}, {{"self", base.attribute()}});
+  return call_one(pow_tensor_op, {Tensor(), exponent}, {attribute::self = base});
 }
 Tensor neg(const Tensor& x) { return call_one(neg_op, {x}); }
 Tensor abs(const Tensor& x) { return call_one(abs_op, {x}); }
@@ -314,6 +313,9 @@ Tensor& mul_out(Tensor& out, const Tensor& a, const Tensor& b) {
   return call_into(mul_op, out, {a, b});
 }
 
-gsl::span<const Op* const> pointwise_ops() { return pointwise_list; }
+void pointwise_ops(OpList& ops) {
+  ops.add({&add_op, &sub_op, &rsub_op, &mul_op, &div_op, &div_mode_op, &remainder_op, &fmod_op,
+           &pow_op, &pow_tensor_op, &neg_op, &abs_op, &sign_op, &sgn_op, &reciprocal_op});
+}
 
 }  // namespace simmesh

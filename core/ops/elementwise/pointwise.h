@@ -89,7 +89,10 @@ inline Tensor operator/(const Tensor& a, Number b) { return div(a, b); }
 inline Tensor operator/(Number a, const Tensor& b) { return mul(reciprocal(b), a); }
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
-// pointwise_ops returns the ops of this family; those of the headers it includes have their own.
-gsl::span<const Op* const> pointwise_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Number> exponent{"exponent"};
+inline constexpr Attribute<std::string> rounding_mode{"rounding_mode"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -4,14 +4,16 @@
 #include <limits>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/pointwise_op.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
 namespace {
 
-const std::vector<PointwiseSlot> compared_slots = {{"self"}, {"other"}};
+const std::vector<PointwiseSlot> compared_slots = {{attribute::self}, {attribute::other}};
 
 template <class F>
 Op choice_op(const std::string& name, F f) {
@@ -23,11 +25,12 @@ const Op fmax_op = choice_op("fmax", [](auto a, auto b) { return b != b || a >= 
 const Op fmin_op = choice_op("fmin", [](auto a, auto b) { return b != b || a <= b ? a : b; });
 
 // The condition takes no part in the common dtype; the user function checks its dtype.
-const Op where_op = pointwise_op({.name = "where",
-                                  .slots = {{"condition", false}, {"self"}, {"other"}},
-                                  .loops = loops<3>([](auto condition, auto a, auto b) {
-                                    return condition != decltype(a)(0) ? a : b;
-                                  })});
+const Op where_op =
+    pointwise_op({.name = "where",
+                  .slots = {{attribute::tensor, false}, {attribute::self}, {attribute::other}},
+                  .loops = loops<3>([](auto condition, auto a, auto b) {
+                    return condition != decltype(a)(0) ? a : b;
+                  })});
 
 template <class C>
 C within(C x, C min, C max) {
@@ -43,14 +46,14 @@ constexpr auto int64_max = std::numeric_limits<std::int64_t>::max();
 // An absent bound is the widest of the compute type.
 const Op clamp_op = pointwise_op(
     {.name = "clamp",
-     .slots = {{"self"}, {"min"}, {"max"}},
+     .slots = {{attribute::self}, {attribute::min}, {attribute::max}},
      .loops = loops<3>([](auto x, auto min, auto max) { return within(x, min, max); })});
 
-const Op masked_fill_op = pointwise_op({.name = "masked_fill",
-                                        .slots = {{"self"}, {"mask", false}, {"value", false}},
-                                        .loops = loops<3>([](auto x, auto mask, auto value) {
-                                          return mask != decltype(x)(0) ? value : x;
-                                        })});
+const Op masked_fill_op = pointwise_op(
+    {.name = "masked_fill",
+     .slots = {{attribute::self}, {attribute::tensor, false}, {attribute::value, false}},
+     .loops = loops<3>(
+         [](auto x, auto mask, auto value) { return mask != decltype(x)(0) ? value : x; })});
 
 const Op copysign_op =
     pointwise_op({.name = "copysign",
@@ -60,7 +63,10 @@ const Op copysign_op =
 
 const Op nan_to_num_op = pointwise_op(
     {.name = "nan_to_num",
-     .slots = {{"self"}, {"nan", false}, {"posinf", false}, {"neginf", false}},
+     .slots = {{attribute::self},
+               {attribute::nan, false},
+               {attribute::posinf, false},
+               {attribute::neginf, false}},
      .loops = loops<4>([](auto x, auto nan, auto plus, auto minus) {
        using C = decltype(x);
        if constexpr (std::is_integral_v<C>)
@@ -68,10 +74,6 @@ const Op nan_to_num_op = pointwise_op(
        else
          return x != x ? nan : x == C(unbounded) ? plus : x == C(-unbounded) ? minus : x;
      })});
-
-const Op* const selection_list[] = {&maximum_op,     &minimum_op,  &fmax_op,
-                                    &fmin_op,        &where_op,    &clamp_op,
-                                    &masked_fill_op, &copysign_op, &nan_to_num_op};
 
 const Tensor& checked_condition(const Tensor& condition) {
   if (condition.dtype() != DType::boolean && condition.dtype() != DType::uint8)
@@ -91,8 +93,8 @@ Number no_bound(const Tensor& x, bool is_min) {
 Attributes clamp_bounds(const Tensor& x, std::optional<Number> min, std::optional<Number> max) {
   if (!min && !max)
     raise(ErrorKind::runtime_error, "clamp", "At least one of 'min' or 'max' must not be None");
-  return {{"min", min.value_or(no_bound(x, true)).attribute()},
-          {"max", max.value_or(no_bound(x, false)).attribute()}};
+  return {attribute::min = min.value_or(no_bound(x, true)),
+          attribute::max = max.value_or(no_bound(x, false))};
 }
 
 Tensor clamped(const Tensor& x, const Tensor& min, const Tensor& max, const Attributes& bounds) {
@@ -120,14 +122,14 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return call_one(where_op, {checked_condition(condition), a, b});
 }
 Tensor where(const Tensor& condition, const Tensor& a, Number b) {
-  return call_one(where_op, {checked_condition(condition), a}, {{"other", b.attribute()}});
+  return call_one(where_op, {checked_condition(condition), a}, {attribute::other = b});
 }
 Tensor where(const Tensor& condition, Number a, const Tensor& b) {
-  return call_one(where_op, {checked_condition(condition), Tensor(), b}, {{"self", a.attribute()}});
+  return call_one(where_op, {checked_condition(condition), Tensor(), b}, {attribute::self = a});
 }
 Tensor where(const Tensor& condition, Number a, Number b) {
   return call_one(where_op, {checked_condition(condition)},
-                  {{"self", a.attribute()}, {"other", b.attribute()}});
+                  {attribute::self = a, attribute::other = b});
 }
 
 Tensor clamp(const Tensor& x, std::optional<Number> min, std::optional<Number> max) {
@@ -136,8 +138,8 @@ Tensor clamp(const Tensor& x, std::optional<Number> min, std::optional<Number> m
 Tensor clamp(const Tensor& x, const Tensor& min, const Tensor& max) {
   if (!min.is_defined() && !max.is_defined()) clamp_bounds(x, {}, {});
   Attributes bounds;
-  if (!min.is_defined()) bounds.set("min", no_bound(x, true).attribute());
-  if (!max.is_defined()) bounds.set("max", no_bound(x, false).attribute());
+  if (!min.is_defined()) bounds.set(attribute::min = no_bound(x, true));
+  if (!max.is_defined()) bounds.set(attribute::max = no_bound(x, false));
   return clamped(x, min, max, bounds);
 }
 Tensor clamp_min(const Tensor& x, Number min) { return clamp(x, min); }
@@ -146,7 +148,7 @@ Tensor clamp_max(const Tensor& x, Number max) { return clamp(x, {}, max); }
 Tensor clamp_max(const Tensor& x, const Tensor& max) { return clamp(x, Tensor(), max); }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value) {
-  return call_one(masked_fill_op, {x, checked_mask(mask)}, {{"value", value.attribute()}});
+  return call_one(masked_fill_op, {x, checked_mask(mask)}, {attribute::value = value});
 }
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
   if (value.dim() != 0)
@@ -169,10 +171,10 @@ double largest_finite(DType dtype) {
 
 Tensor nan_to_num(const Tensor& x, const NanToNum& options) {
   double most = largest_finite(x.dtype());
-  return call_one(nan_to_num_op, {x},
-                  {{"nan", options.nan},
-                   {"posinf", options.positive_infinity.value_or(most)},
-                   {"neginf", options.negative_infinity.value_or(-most)}});
+  return call_one(
+      nan_to_num_op, {x},
+      {attribute::nan = options.nan, attribute::posinf = options.positive_infinity.value_or(most),
+       attribute::neginf = options.negative_infinity.value_or(-most)});
 }
 
 Tensor& clamp_(Tensor& self, std::optional<Number> min, std::optional<Number> max) {
@@ -180,9 +182,12 @@ Tensor& clamp_(Tensor& self, std::optional<Number> min, std::optional<Number> ma
 }
 Tensor& masked_fill_(Tensor& self, const Tensor& mask, Number value) {
   return call_in_place(masked_fill_op, self, {self, checked_mask(mask)},
-                       {{"value", value.attribute()}});
+                       {attribute::value = value});
 }
 
-gsl::span<const Op* const> selection_ops() { return selection_list; }
+void selection_ops(OpList& ops) {
+  ops.add({&maximum_op, &minimum_op, &fmax_op, &fmin_op, &where_op, &clamp_op, &masked_fill_op,
+           &copysign_op, &nan_to_num_op});
+}
 
 }  // namespace simmesh

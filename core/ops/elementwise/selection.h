@@ -57,7 +57,11 @@ Tensor nan_to_num(const Tensor& x, const NanToNum& options = {});
 Tensor& clamp_(Tensor& self, std::optional<Number> min, std::optional<Number> max = {});
 Tensor& masked_fill_(Tensor& self, const Tensor& mask, Number value);
 
-// selection_ops returns the ops of this family.
-gsl::span<const Op* const> selection_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Number> nan{"nan"};
+inline constexpr Attribute<Number> posinf{"posinf"};
+inline constexpr Attribute<Number> neginf{"neginf"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -6,7 +6,8 @@
 #include <numbers>
 
 #include "core/ops/call.h"
-#include "core/ops/elementwise/function_op.h"
+#include "core/ops/kernels/function_op.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -55,7 +56,7 @@ double hypot_of(double a, double b) {
 
 Op pair_op(std::string name, double (*f)(double, double)) {
   return pointwise_op({.name = std::move(name),
-                       .slots = {{"self"}, {"other"}},
+                       .slots = {{attribute::self}, {attribute::other}},
                        .result = PointwiseResult::floating,
                        .in_double = true,
                        .loops = double_loops<2>(f)});
@@ -80,11 +81,9 @@ Tensor atanh(const Tensor& x) { return call_one(atanh_op, {x}); }
 Tensor atan2(const Tensor& y, const Tensor& x) { return call_one(atan2_op, {y, x}); }
 Tensor hypot(const Tensor& a, const Tensor& b) { return call_one(hypot_op, {a, b}); }
 
-gsl::span<const Op* const> trigonometry_ops() {
-  static const Op* const ops[] = {&sin_op,   &cos_op,   &tan_op,   &asin_op, &acos_op,
-                                  &atan_op,  &atan2_op, &sinh_op,  &cosh_op, &tanh_op,
-                                  &asinh_op, &acosh_op, &atanh_op, &hypot_op};
-  return ops;
+void trigonometry_ops(OpList& ops) {
+  ops.add({&sin_op, &cos_op, &tan_op, &asin_op, &acos_op, &atan_op, &atan2_op, &sinh_op, &cosh_op,
+           &tanh_op, &asinh_op, &acosh_op, &atanh_op, &hypot_op});
 }
 
 }  // namespace simmesh

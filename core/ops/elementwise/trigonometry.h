@@ -26,7 +26,4 @@ Tensor atanh(const Tensor& x);
 Tensor atan2(const Tensor& y, const Tensor& x);
 Tensor hypot(const Tensor& a, const Tensor& b);
 
-// trigonometry_ops returns the ops of this family.
-gsl::span<const Op* const> trigonometry_ops();
-
 }  // namespace simmesh

@@ -4,9 +4,11 @@
 #include <cstring>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/indexing/block_sums.h"
+#include "core/ops/kernels/block_sums.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -24,7 +26,7 @@ TensorTypes embedding_type(Types inputs, const Attributes& attributes) {
   if (weight.shape.size() != 2)
     raise(ErrorKind::runtime_error, "embedding", "'weight' must be 2-D, got {}",
           to_string(DimSpan(weight.shape)));
-  std::int64_t padding = attributes.get_or<std::int64_t>("padding_idx", -1);
+  std::int64_t padding = attributes.get_or(attribute::padding_idx, -1);
   if (padding >= weight.shape[0])
     raise(ErrorKind::assertion_error, "embedding",
           "Padding_idx must be within num_embeddings, got {} of {}", padding, weight.shape[0]);
@@ -48,15 +50,14 @@ const Op embedding_op = {
 const Op embedding_backward_op = {
     .name = "embedding_dense_backward",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
-      return {
-          {{attributes.get<std::int64_t>("num_weights"), inputs[0].shape.back()}, inputs[0].dtype}};
+      return {{{attributes.get(attribute::num_weights), inputs[0].shape.back()}, inputs[0].dtype}};
     },
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           Tensor& out = outputs[0];
           Places places = checked_indices(
               inputs[1], {.size = out.size(0), .where = "embedding_dense_backward"});
-          std::int64_t padding = attributes.get<std::int64_t>("padding_idx");
+          std::int64_t padding = attributes.get(attribute::padding_idx);
           for (std::int64_t& place : places)
             if (place == padding) place = -1;
           add_blocks({.x = zeros(out.shape(), out.dtype()),
@@ -109,7 +110,7 @@ const Op one_hot_op = {
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
       check_index_type(inputs[0], "one_hot");
       TensorType result = {inputs[0].shape, DType::int64};
-      result.shape.push_back(attributes.get<std::int64_t>("num_classes"));
+      result.shape.push_back(attributes.get(attribute::num_classes));
       return {result};
     },
     .kernel =
@@ -135,17 +136,17 @@ Tensor embedding(const Tensor& weight, const Tensor& indices,
   if (padding_idx && padding < 0)
     raise(ErrorKind::assertion_error, "embedding",
           "Padding_idx must be within num_embeddings, got {}", *padding_idx);
-  return call_one(embedding_op, {weight, indices}, {{"padding_idx", padding}});
+  return call_one(embedding_op, {weight, indices}, {attribute::padding_idx = padding});
 }
 
 Tensor embedding_dense_backward(const Tensor& gradient, const Tensor& indices,
                                 const EmbeddingRows& rows) {
   return call_one(embedding_backward_op, {gradient, indices},
-                  {{"num_weights", rows.count}, {"padding_idx", rows.padding_idx}});
+                  {attribute::num_weights = rows.count, attribute::padding_idx = rows.padding_idx});
 }
 
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
-  return call_one(gather_op, {x, index}, {{"dim", wrapped_dim(dim, x.shape().size())}});
+  return call_one(gather_op, {x, index}, {attribute::dim = wrapped_dim(dim, x.shape().size())});
 }
 
 Tensor take_along_dim(const Tensor& x, const Tensor& index, std::int64_t dim) {
@@ -165,7 +166,8 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::int64_t dim) {
 }
 
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index) {
-  return call_one(index_select_op, {x, index}, {{"dim", wrapped_dim(dim, x.shape().size())}});
+  return call_one(index_select_op, {x, index},
+                  {attribute::dim = wrapped_dim(dim, x.shape().size())});
 }
 
 Tensor one_hot(const Tensor& x, std::int64_t classes) {
@@ -177,13 +179,11 @@ Tensor one_hot(const Tensor& x, std::int64_t classes) {
     auto values = flat.values<std::int64_t>();
     classes = 1 + *std::max_element(values.begin(), values.end());
   }
-  return call_one(one_hot_op, {x}, {{"num_classes", classes}});
+  return call_one(one_hot_op, {x}, {attribute::num_classes = classes});
 }
 
-gsl::span<const Op* const> gathering_ops() {
-  static const Op* const ops[] = {&embedding_op, &embedding_backward_op, &gather_op,
-                                  &index_select_op, &one_hot_op};
-  return ops;
+void gathering_ops(OpList& ops) {
+  ops.add({&embedding_op, &embedding_backward_op, &gather_op, &index_select_op, &one_hot_op});
 }
 
 }  // namespace simmesh

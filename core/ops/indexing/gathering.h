@@ -42,7 +42,11 @@ Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index);
 // raises a RuntimeError.
 Tensor one_hot(const Tensor& x, std::int64_t classes = -1);
 
-// gathering_ops returns the ops of this file.
-gsl::span<const Op* const> gathering_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::int64_t> padding_idx{"padding_idx"};
+inline constexpr Attribute<std::int64_t> num_weights{"num_weights"};
+inline constexpr Attribute<std::int64_t> num_classes{"num_classes"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -2,7 +2,8 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/indexing/block_sums.h"
+#include "core/ops/kernels/block_sums.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -129,7 +130,7 @@ const Op index_put_op = {
               expand(inputs[1], plan.result_shape()).permute(plan.result_order()).contiguous();
           std::int64_t block = numel(plan.rest);
           Tensor changed = indexed_first(x, plan).clone();
-          if (attributes.get_or("accumulate", false)) {
+          if (attributes.get_or(attribute::accumulate, false)) {
             Tensor before = changed;
             changed = empty(before.shape(), before.dtype());
             add_blocks({.x = before, .places = places, .block = block, .source = values}, changed);
@@ -175,7 +176,7 @@ Tensor index_put(const Tensor& x, gsl::span<const Tensor> indices, const Tensor&
                  bool accumulate) {
   std::vector<Tensor> inputs = without_masks(indices, x);
   inputs.insert(inputs.begin(), {x, values});
-  return call_one(index_put_op, inputs, {{"accumulate", accumulate}});
+  return call_one(index_put_op, inputs, {attribute::accumulate = accumulate});
 }
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
@@ -216,9 +217,6 @@ Tensor nonzero(const Tensor& x) {
   return result;
 }
 
-gsl::span<const Op* const> indexing_ops() {
-  static const Op* const ops[] = {&index_op, &index_put_op};
-  return ops;
-}
+void indexing_ops(OpList& ops) { ops.add({&index_op, &index_put_op}); }
 
 }  // namespace simmesh

@@ -40,7 +40,9 @@ Tensor masked_select(const Tensor& x, const Tensor& mask);
 // Its shape depends on the data, so a distributed tensor raises a RuntimeError.
 Tensor nonzero(const Tensor& x);
 
-// indexing_ops returns the ops of this file.
-gsl::span<const Op* const> indexing_ops();
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<bool> accumulate{"accumulate"};
+}  // namespace attribute
 
 }  // namespace simmesh

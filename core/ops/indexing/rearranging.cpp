@@ -4,14 +4,16 @@
 #include <cstring>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/indexing/places.h"
+#include "core/ops/kernels/places.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/joining.h"
-#include "core/ops/shapes/view_shapes.h"
 #include "core/ops/shapes/views.h"
+#include "core/ops/view_shapes.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -28,7 +30,7 @@ void fill_bytes_with_zero(Tensor& out) {
 }
 
 TensorTypes repeat_type(Types inputs, const Attributes& attributes) {
-  const Dims& repeats = attributes.get<Dims>("repeats");
+  const Dims& repeats = attributes.get(attribute::repeats);
   const Shape& shape = inputs[0].shape;
   if (repeats.size() < shape.size())
     raise(ErrorKind::runtime_error, "repeat",
@@ -50,7 +52,7 @@ const Op repeat_op = {
     .shape = repeat_type,
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
-          Shape whole = repeated_shape(attributes.get<Dims>("repeats"), inputs[0].shape());
+          Shape whole = repeated_shape(attributes.get(attribute::repeats), inputs[0].shape());
           Shape once = whole;
           for (std::size_t i = 0; i < once.size(); i += 2) once[i] = 1;
           Tensor target = outputs[0].view(whole);
@@ -85,8 +87,8 @@ PadBox pad_box(const Shape& shape, DimSpan pads) {
 
 void pad_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
   Tensor& out = outputs[0];
-  PadBox box = pad_box(inputs[0].shape(), attributes.get<Dims>("pad"));
-  double value = attributes.get_or("value", 0.0);
+  PadBox box = pad_box(inputs[0].shape(), attributes.get(attribute::pad));
+  double value = attributes.get_or(attribute::value, 0.0).as<double>();
   if (value == 0)
     fill_bytes_with_zero(out);
   else
@@ -106,7 +108,7 @@ void pad_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> o
 const Op pad_op = {
     .name = "constant_pad_nd",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
-      return {{pad_box(inputs[0].shape, attributes.get<Dims>("pad")).shape, inputs[0].dtype}};
+      return {{pad_box(inputs[0].shape, attributes.get(attribute::pad)).shape, inputs[0].dtype}};
     },
     .kernel = pad_kernel,
 };
@@ -142,16 +144,16 @@ const Op repeat_each_op = {
     .name = "repeat_interleave",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
       Shape shape = inputs[0].shape;
-      std::int64_t& size = shape[std::size_t(attributes.get<std::int64_t>("dim"))] = 0;
-      for (std::int64_t count : attributes.get<Dims>("repeats")) size += count;
+      std::int64_t& size = shape[std::size_t(attributes.get(attribute::dim))] = 0;
+      for (std::int64_t count : attributes.get(attribute::repeats)) size += count;
       return {{shape, inputs[0].dtype}};
     },
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
-          Places places = repeated_places(attributes.get<Dims>("repeats"));
+          Places places = repeated_places(attributes.get(attribute::repeats));
           Tensor indices = empty({std::int64_t(places.size())}, DType::int64);
           std::copy(places.begin(), places.end(), indices.mutable_values<std::int64_t>().begin());
-          adopt_(outputs[0], index_select(inputs[0], attributes.get<std::int64_t>("dim"), indices));
+          adopt_(outputs[0], index_select(inputs[0], attributes.get(attribute::dim), indices));
         },
     .moves = true,
 };
@@ -196,8 +198,8 @@ Tensor padded_by_index(const Tensor& x, std::int64_t dim, const Dims& pads, PadM
 
 // Without dims the tensor is rolled as a vector.
 void roll_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
-  const Dims& shifts = attributes.get<Dims>("shifts");
-  Dims dims = attributes.get<Dims>("dims");
+  const Dims& shifts = attributes.get(attribute::shifts);
+  Dims dims = attributes.get(attribute::dims);
   Tensor source = inputs[0];
   if (dims.empty()) {
     dims = {0};
@@ -230,7 +232,7 @@ void flip_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> 
   const Tensor& x = inputs[0];
   Strides strides = x.strides();
   std::int64_t offset = x.storage_offset();
-  for (std::int64_t dim : attributes.get<Dims>("dims")) {
+  for (std::int64_t dim : attributes.get(attribute::dims)) {
     if (x.dim() == 0) continue;
     std::size_t at = std::size_t(wrapped_dim(dim, x.shape().size()));
     offset += (x.shape()[at] - 1) * strides[at];
@@ -242,7 +244,7 @@ void flip_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> 
 const Op flip_op = {
     .name = "flip",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
-      const Dims& dims = attributes.get<Dims>("dims");
+      const Dims& dims = attributes.get(attribute::dims);
       if (!dims.empty()) wrapped_dims(dims, inputs[0].shape.size());
       return {inputs[0]};
     },
@@ -275,7 +277,7 @@ Kernel triangle_kernel(Triangle triangle) {
     std::byte* target = out.mutable_data();
     const std::byte* source = x.data();
     for (std::int64_t row = 0; row < x.numel() / columns; ++row) {
-      Columns kept = triangle(row % rows, columns, attributes.get<std::int64_t>("diagonal"));
+      Columns kept = triangle(row % rows, columns, attributes.get(attribute::diagonal));
       std::int64_t at = (row * columns + kept.begin) * bytes;
       if (kept.begin < kept.end)
         std::memcpy(target + at, source + at, std::size_t((kept.end - kept.begin) * bytes));
@@ -304,7 +306,7 @@ const Op triu_op = {
 }  // namespace
 
 Tensor repeat(const Tensor& x, DimSpan repeats) {
-  return call_one(repeat_op, {x}, {{"repeats", Dims(repeats.begin(), repeats.end())}});
+  return call_one(repeat_op, {x}, {attribute::repeats = Dims(repeats.begin(), repeats.end())});
 }
 
 Tensor tile(const Tensor& x, DimSpan repeats) {
@@ -333,12 +335,13 @@ Tensor repeat_interleave(const Tensor& x, const Tensor& repeats, std::int64_t di
           "repeats must have the same size as input along dim, got {} for a size of {}",
           to_string(DimSpan(repeats.shape())), size);
   return call_one(repeat_each_op, {x.dim() == 0 ? reshape(x, {1}) : x},
-                  {{"repeats", counts_of(repeats, size)}, {"dim", dim}});
+                  {attribute::repeats = counts_of(repeats, size), attribute::dim = dim});
 }
 
 Tensor pad(const Tensor& x, DimSpan pads, PadMode mode, double value) {
   if (mode == PadMode::constant)
-    return call_one(pad_op, {x}, {{"pad", Dims(pads.begin(), pads.end())}, {"value", value}});
+    return call_one(pad_op, {x},
+                    {attribute::pad = Dims(pads.begin(), pads.end()), attribute::value = value});
   pad_box(x.shape(), pads);
   Tensor result = x;
   for (std::size_t i = 0; i + 1 < pads.size(); i += 2)
@@ -352,27 +355,25 @@ Tensor roll(const Tensor& x, DimSpan shifts, DimSpan dims) {
   if (!is_flat && shifts.size() != dims.size())
     raise(ErrorKind::runtime_error, "roll", "shifts and dimensions must align. shifts: {}, dims:{}",
           shifts.size(), dims.size());
-  return call_one(
-      roll_op, {x},
-      {{"shifts", Dims(shifts.begin(), shifts.end())}, {"dims", Dims(dims.begin(), dims.end())}});
+  return call_one(roll_op, {x},
+                  {attribute::shifts = Dims(shifts.begin(), shifts.end()),
+                   attribute::dims = Dims(dims.begin(), dims.end())});
 }
 
 Tensor flip(const Tensor& x, DimSpan dims) {
-  return call_one(flip_op, {x}, {{"dims", Dims(dims.begin(), dims.end())}});
+  return call_one(flip_op, {x}, {attribute::dims = Dims(dims.begin(), dims.end())});
 }
 
 Tensor tril(const Tensor& x, std::int64_t diagonal) {
-  return call_one(tril_op, {x}, {{"diagonal", diagonal}});
+  return call_one(tril_op, {x}, {attribute::diagonal = diagonal});
 }
 
 Tensor triu(const Tensor& x, std::int64_t diagonal) {
-  return call_one(triu_op, {x}, {{"diagonal", diagonal}});
+  return call_one(triu_op, {x}, {attribute::diagonal = diagonal});
 }
 
-gsl::span<const Op* const> rearranging_ops() {
-  static const Op* const ops[] = {&flip_op, &pad_op,  &repeat_op, &repeat_each_op,
-                                  &roll_op, &tril_op, &triu_op};
-  return ops;
+void rearranging_ops(OpList& ops) {
+  ops.add({&flip_op, &pad_op, &repeat_op, &repeat_each_op, &roll_op, &tril_op, &triu_op});
 }
 
 }  // namespace simmesh

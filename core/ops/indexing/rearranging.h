@@ -61,7 +61,12 @@ inline Tensor flip(const Tensor& x, std::initializer_list<std::int64_t> dims) {
 Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
 Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
 
-// rearranging_ops returns the ops of this file.
-gsl::span<const Op* const> rearranging_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Dims> repeats{"repeats"};
+inline constexpr Attribute<Dims> shifts{"shifts"};
+inline constexpr Attribute<Dims> pad{"pad"};
+inline constexpr Attribute<std::int64_t> diagonal{"diagonal"};
+}  // namespace attribute
 
 }  // namespace simmesh

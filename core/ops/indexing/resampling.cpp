@@ -4,11 +4,13 @@
 #include <cmath>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/rearranging.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
 
@@ -29,13 +31,13 @@ Tensor nearest_places(std::int64_t size, std::int64_t new_size, double scale) {
   return places;
 }
 
-double scale_of(const Attributes& attributes) { return attributes.get_or("scale", 0.0); }
+double scale_of(const Attributes& attributes) { return attributes.get_or(attribute::scale, 0.0); }
 
 const Op upsample_op = {
     .name = "upsample_nearest",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
       TensorType type = inputs[0];
-      const Dims& size = attributes.get<Dims>("size");
+      const Dims& size = attributes.get(attribute::size);
       std::copy(size.begin(), size.end(), type.shape.end() - std::ptrdiff_t(size.size()));
       return {type};
     },
@@ -53,7 +55,7 @@ const Op upsample_op = {
 const Op upsample_backward_op = {
     .name = "upsample_nearest_backward",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
-      return {{attributes.get<Dims>("input_sizes"), inputs[0].dtype}};
+      return {{attributes.get(attribute::input_sizes), inputs[0].dtype}};
     },
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
@@ -70,7 +72,7 @@ const Op upsample_backward_op = {
 };
 
 std::int64_t quarter_turns(const Attributes& attributes) {
-  std::int64_t k = attributes.get<std::int64_t>("k") % 4;
+  std::int64_t k = attributes.get(attribute::k) % 4;
   return k < 0 ? k + 4 : k;
 }
 
@@ -78,14 +80,14 @@ const Op rot90_op = {
     .name = "rot90",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
       TensorType type = inputs[0];
-      const Dims& dims = attributes.get<Dims>("dims");
+      const Dims& dims = attributes.get(attribute::dims);
       if (quarter_turns(attributes) % 2 == 1)
         std::swap(type.shape[std::size_t(dims[0])], type.shape[std::size_t(dims[1])]);
       return {type};
     },
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
-          const Dims& dims = attributes.get<Dims>("dims");
+          const Dims& dims = attributes.get(attribute::dims);
           Tensor result = inputs[0];
           switch (quarter_turns(attributes)) {
             case 1: result = transpose(flip(result, Dims{dims[1]}), dims[0], dims[1]); break;
@@ -114,14 +116,15 @@ Tensor upsample_nearest(const Tensor& x, const Upsampling& options) {
   if (size.size() != spatial || *std::min_element(size.begin(), size.end()) < 1)
     raise(ErrorKind::value_error, "upsample_nearest",
           "expected a size above 0 for each of {} dims, got {}", spatial, to_string(DimSpan(size)));
-  return call_one(upsample_op, {x}, {{"size", size}, {"scale", options.scale.value_or(0.0)}});
+  return call_one(upsample_op, {x},
+                  {attribute::size = size, attribute::scale = options.scale.value_or(0.0)});
 }
 
 Tensor upsample_nearest_backward(const Tensor& gradient, DimSpan input_sizes, double scale) {
   return call_one(upsample_backward_op, {gradient},
-                  {{"input_sizes", Dims(input_sizes.begin(), input_sizes.end())},
-                   {"size", Dims(gradient.shape().begin() + 2, gradient.shape().end())},
-                   {"scale", scale}});
+                  {attribute::input_sizes = Dims(input_sizes.begin(), input_sizes.end()),
+                   attribute::size = Dims(gradient.shape().begin() + 2, gradient.shape().end()),
+                   attribute::scale = scale});
 }
 
 Tensor rot90(const Tensor& x, std::int64_t k, DimSpan dims) {
@@ -130,7 +133,7 @@ Tensor rot90(const Tensor& x, std::int64_t k, DimSpan dims) {
     raise(ErrorKind::runtime_error, "rot90",
           "expected total rotation dims == 2, both different, but got dims = {}", to_string(dims));
   Dims wrapped = {wrapped_dim(dims[0], x.shape().size()), wrapped_dim(dims[1], x.shape().size())};
-  return call_one(rot90_op, {x}, {{"k", k}, {"dims", wrapped}});
+  return call_one(rot90_op, {x}, {attribute::k = k, attribute::dims = wrapped});
 }
 
 Tensor block_diag(gsl::span<const Tensor> matrices) {
@@ -152,9 +155,6 @@ Tensor block_diag(gsl::span<const Tensor> matrices) {
   return cat(blocks, 0);
 }
 
-gsl::span<const Op* const> resampling_ops() {
-  static const Op* const ops[] = {&upsample_op, &upsample_backward_op, &rot90_op};
-  return ops;
-}
+void resampling_ops(OpList& ops) { ops.add({&upsample_op, &upsample_backward_op, &rot90_op}); }
 
 }  // namespace simmesh

@@ -30,7 +30,4 @@ Tensor rot90(const Tensor& x, std::int64_t k, DimSpan dims);
 // Raises a RuntimeError for tensors of more dims.
 Tensor block_diag(gsl::span<const Tensor> matrices);
 
-// resampling_ops returns the ops of this file.
-gsl::span<const Op* const> resampling_ops();
-
 }  // namespace simmesh

@@ -1,19 +1,23 @@
 #include <limits>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/elementwise/pointwise_op.h"
-#include "core/ops/indexing/block_sums.h"
-#include "core/ops/indexing/scatter_call.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/kernels/block_sums.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/kernels/scatter_call.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
 
 namespace {
 
-bool includes_self(const Attributes& attributes) { return attributes.get_or("include_self", true); }
+bool includes_self(const Attributes& attributes) {
+  return attributes.get_or(attribute::include_self, true);
+}
 
 // The value from which a reduction without the element itself starts.
 template <class C>
@@ -47,7 +51,7 @@ C divided_down(C sum, std::int64_t count) {
 template <class C>
 void reduce_sources(const Tensor& x, const Places& places, const Tensor& source,
                     const Attributes& attributes, Tensor& out) {
-  const auto& reduce = attributes.get<std::string>("reduce");
+  const auto& reduce = attributes.get(attribute::reduce);
   Tensor totals = converted(x, dtype_of<C>).clone();
   auto total = totals.mutable_values<C>();
   if (!includes_self(attributes))
@@ -99,7 +103,7 @@ void scatter_reduce_kernel(gsl::span<const Tensor> inputs, const Attributes& att
 const Op scatter_reduce_op = {
     .name = "scatter_reduce",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
-      const auto& reduce = attributes.get<std::string>("reduce");
+      const auto& reduce = attributes.get(attribute::reduce);
       bool is_known = reduce == "sum" || reduce == "prod" || reduce == "mean" || reduce == "amax" ||
                       reduce == "amin";
       if (!is_known)
@@ -115,14 +119,11 @@ const Op scatter_reduce_op = {
 Tensor scatter_reduce(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source,
                       const ScatterReduce& options) {
   return call_one(scatter_reduce_op, {x, index, source},
-                  {{"dim", wrapped_dim(dim, x.shape().size())},
-                   {"reduce", std::string(options.reduce)},
-                   {"include_self", options.include_self}});
+                  {attribute::dim = wrapped_dim(dim, x.shape().size()),
+                   attribute::reduce = std::string(options.reduce),
+                   attribute::include_self = options.include_self});
 }
 
-gsl::span<const Op* const> scatter_reduce_ops() {
-  static const Op* const ops[] = {&scatter_reduce_op};
-  return ops;
-}
+void scatter_reduce_ops(OpList& ops) { ops.add({&scatter_reduce_op}); }
 
 }  // namespace simmesh

@@ -1,10 +1,12 @@
 #include "core/ops/indexing/scattering.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/indexing/block_sums.h"
-#include "core/ops/indexing/scatter_call.h"
+#include "core/ops/kernels/block_sums.h"
+#include "core/ops/kernels/scatter_call.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -21,9 +23,9 @@ void scatter_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tenso
   if (index.numel() == 0) return;
   Shape shape = with_dims(out.shape());
   Places places = element_places(shape, indexed_dim(attributes, shape), index, "scatter");
-  Tensor source = inputs.size() == 2
-                      ? full(index.shape(), out.dtype(), attributes.get<double>("value"))
-                      : source_within(inputs[2], index.shape());
+  Tensor source = inputs.size() == 2 ? full(index.shape(), out.dtype(),
+                                            attributes.get(attribute::value).as<double>())
+                                     : source_within(inputs[2], index.shape());
   put_blocks(out, places, 1, source);
 }
 
@@ -83,7 +85,7 @@ const Op index_add_op = {
                       .places = places,
                       .block = block_after(shape, dim),
                       .source = inputs[2],
-                      .alpha = attributes.get_or("alpha", 1.0)},
+                      .alpha = attributes.get_or(attribute::alpha, 1.0).as<double>()},
                      outputs[0]);
         },
 };
@@ -123,45 +125,45 @@ const Op index_fill_op = {
           Places places = places_along(shape, dim, indices);
           put_blocks(out, places, block,
                      full({std::int64_t(places.size()) * block}, out.dtype(),
-                          attributes.get<double>("value")));
+                          attributes.get(attribute::value).as<double>()));
         },
 };
 
 }  // namespace
 
 Tensor scatter(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source) {
-  return call_one(scatter_op, {x, index, source}, {{"dim", wrapped_dim(dim, x.shape().size())}});
+  return call_one(scatter_op, {x, index, source},
+                  {attribute::dim = wrapped_dim(dim, x.shape().size())});
 }
 
 Tensor scatter(const Tensor& x, std::int64_t dim, const Tensor& index, double value) {
   return call_one(scatter_op, {x, index},
-                  {{"dim", wrapped_dim(dim, x.shape().size())}, {"value", value}});
+                  {attribute::dim = wrapped_dim(dim, x.shape().size()), attribute::value = value});
 }
 
 Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source) {
   return call_one(scatter_add_op, {x, index, source},
-                  {{"dim", wrapped_dim(dim, x.shape().size())}});
+                  {attribute::dim = wrapped_dim(dim, x.shape().size())});
 }
 
 Tensor index_add(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source,
                  double alpha) {
   return call_one(index_add_op, {x, index, source},
-                  {{"dim", wrapped_dim(dim, x.shape().size())}, {"alpha", alpha}});
+                  {attribute::dim = wrapped_dim(dim, x.shape().size()), attribute::alpha = alpha});
 }
 
 Tensor index_copy(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source) {
-  return call_one(index_copy_op, {x, index, source}, {{"dim", wrapped_dim(dim, x.shape().size())}});
+  return call_one(index_copy_op, {x, index, source},
+                  {attribute::dim = wrapped_dim(dim, x.shape().size())});
 }
 
 Tensor index_fill(const Tensor& x, std::int64_t dim, const Tensor& index, double value) {
   return call_one(index_fill_op, {x, index},
-                  {{"dim", wrapped_dim(dim, x.shape().size())}, {"value", value}});
+                  {attribute::dim = wrapped_dim(dim, x.shape().size()), attribute::value = value});
 }
 
-gsl::span<const Op* const> scattering_ops() {
-  static const Op* const ops[] = {&scatter_op, &scatter_add_op, &index_add_op, &index_copy_op,
-                                  &index_fill_op};
-  return ops;
+void scattering_ops(OpList& ops) {
+  ops.add({&scatter_op, &scatter_add_op, &index_add_op, &index_copy_op, &index_fill_op});
 }
 
 }  // namespace simmesh

@@ -39,8 +39,10 @@ Tensor index_add(const Tensor& x, std::int64_t dim, const Tensor& index, const T
 Tensor index_copy(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
 Tensor index_fill(const Tensor& x, std::int64_t dim, const Tensor& index, double value);
 
-// scattering_ops returns the ops of this file except scatter_reduce, which has its own.
-gsl::span<const Op* const> scattering_ops();
-gsl::span<const Op* const> scatter_reduce_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::string> reduce{"reduce"};
+inline constexpr Attribute<bool> include_self{"include_self"};
+}  // namespace attribute
 
 }  // namespace simmesh

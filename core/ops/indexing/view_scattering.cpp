@@ -1,8 +1,10 @@
 #include "core/ops/indexing/view_scattering.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -38,8 +40,8 @@ Op writing_op(const char* name, Part part, PartShape part_shape) {
 
 Shape selected_shape(const Shape& whole, const Attributes& attributes) {
   Shape shape = whole;
-  std::int64_t dim = attributes.get<std::int64_t>("dim");
-  std::int64_t size = shape[std::size_t(dim)], index = attributes.get<std::int64_t>("index");
+  std::int64_t dim = attributes.get(attribute::dim);
+  std::int64_t size = shape[std::size_t(dim)], index = attributes.get(attribute::index);
   if (index < -size || index >= size)
     raise(ErrorKind::index_error, "select_scatter",
           "index {} is out of bounds for dimension {} with size {}", index, dim, size);
@@ -48,7 +50,7 @@ Shape selected_shape(const Shape& whole, const Attributes& attributes) {
 }
 
 Tensor selected(const Tensor& whole, const Attributes& attributes) {
-  return select(whole, attributes.get<std::int64_t>("dim"), attributes.get<std::int64_t>("index"));
+  return select(whole, attributes.get(attribute::dim), attributes.get(attribute::index));
 }
 
 Shape sliced_shape(const Shape& whole, const Attributes& attributes) {
@@ -73,7 +75,7 @@ Tensor select_scatter(const Tensor& x, const Tensor& source, std::int64_t dim, s
     raise(ErrorKind::index_error, "select_scatter",
           "select() cannot be applied to a 0-dim tensor.");
   return call_one(select_scatter_op, {x, source},
-                  {{"dim", wrapped_dim(dim, x.shape().size())}, {"index", index}});
+                  {attribute::dim = wrapped_dim(dim, x.shape().size()), attribute::index = index});
 }
 
 Tensor slice_scatter(const Tensor& x, const Tensor& source, const SliceRange& range) {
@@ -81,9 +83,6 @@ Tensor slice_scatter(const Tensor& x, const Tensor& source, const SliceRange& ra
                   slice_attributes(slice_of(slice_attributes(range), x.shape())));
 }
 
-gsl::span<const Op* const> view_scattering_ops() {
-  static const Op* const ops[] = {&select_scatter_op, &slice_scatter_op};
-  return ops;
-}
+void view_scattering_ops(OpList& ops) { ops.add({&select_scatter_op, &slice_scatter_op}); }
 
 }  // namespace simmesh

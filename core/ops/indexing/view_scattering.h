@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/ops/op.h"
-#include "core/ops/shapes/view_arguments.h"
+#include "core/ops/view_arguments.h"
 
 namespace simmesh {
 
@@ -14,8 +14,5 @@ namespace simmesh {
 // out of range raises an IndexError.
 Tensor select_scatter(const Tensor& x, const Tensor& source, std::int64_t dim, std::int64_t index);
 Tensor slice_scatter(const Tensor& x, const Tensor& source, const SliceRange& range);
-
-// view_scattering_ops returns the ops of this file.
-gsl::span<const Op* const> view_scattering_ops();
 
 }  // namespace simmesh

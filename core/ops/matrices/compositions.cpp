@@ -1,11 +1,13 @@
 #include "core/ops/matrices/compositions.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/rearranging.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/reductions/statistics.h"
 #include "core/ops/shapes/views.h"
@@ -16,7 +18,7 @@ namespace simmesh {
 namespace {
 
 TensorTypes cross_types(gsl::span<const TensorType> inputs, const Attributes& attributes) {
-  auto dim = attributes.get<std::int64_t>("dim");
+  auto dim = attributes.get(attribute::dim);
   for (const TensorType& input : inputs)
     if (input.shape.size() != inputs[0].shape.size() || input.shape[std::size_t(dim)] != 3)
       raise(ErrorKind::runtime_error, "cross",
@@ -31,7 +33,7 @@ const Op cross_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          Dims dims = {attributes.get<std::int64_t>("dim")};
+          Dims dims = {attributes.get(attribute::dim)};
           const Tensor &a = inputs[0], &b = inputs[1];
           Tensor first = roll(a, Dims{-1}, dims) * roll(b, Dims{1}, dims);
           Tensor second = roll(a, Dims{1}, dims) * roll(b, Dims{-1}, dims);
@@ -64,7 +66,7 @@ Tensor cross(const Tensor& a, const Tensor& b, std::optional<std::int64_t> dim) 
   std::int64_t along = dim ? wrapped_dim(*dim, a.shape().size()) : 0;
   while (!dim && along < a.dim() && a.size(along) != 3) ++along;
   if (along >= a.dim()) raise(ErrorKind::runtime_error, "cross", "no dimension of size 3 in input");
-  return call_one(cross_op, {a, b}, {{"dim", along}});
+  return call_one(cross_op, {a, b}, {attribute::dim = along});
 }
 
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
@@ -89,9 +91,6 @@ Tensor renorm(const Tensor& x, const Renorm& options) {
   return x * where(gt(norms, options.max_norm), shrunk, 1.0);
 }
 
-gsl::span<const Op* const> composition_ops() {
-  static const Op* const ops[] = {&cross_op};
-  return ops;
-}
+void compositions_ops(OpList& ops) { ops.add({&cross_op}); }
 
 }  // namespace simmesh

@@ -31,7 +31,4 @@ struct Renorm {
 // RuntimeError for a vector, for a p that isn't above 0 and for a max_norm below 0.
 Tensor renorm(const Tensor& x, const Renorm& options);
 
-// composition_ops returns the ops of this file: the cross product.
-gsl::span<const Op* const> composition_ops();
-
 }  // namespace simmesh

@@ -7,7 +7,8 @@
 #include "core/ops/call.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/selection.h"
-#include "core/ops/matrices/matrix_batch.h"
+#include "core/ops/kernels/matrix_batch.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -130,9 +131,8 @@ Tensor logdet(const Tensor& a) {
   return where(lt(sign, 0), std::numeric_limits<double>::quiet_NaN(), logarithm);
 }
 
-gsl::span<const Op* const> linear_algebra_ops() {
-  static const Op* const ops[] = {&cholesky_op, &det_op, &inverse_op, &slogdet_op, &solve_op};
-  return ops;
+void linear_algebra_ops(OpList& ops) {
+  ops.add({&cholesky_op, &det_op, &inverse_op, &slogdet_op, &solve_op});
 }
 
 }  // namespace simmesh

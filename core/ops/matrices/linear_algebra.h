@@ -28,7 +28,4 @@ struct SignAndLogarithm {
 SignAndLogarithm slogdet(const Tensor& a);
 Tensor logdet(const Tensor& a);
 
-// linear_algebra_ops returns the ops of this file.
-gsl::span<const Op* const> linear_algebra_ops();
-
 }  // namespace simmesh

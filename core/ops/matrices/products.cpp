@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/matrices/matrix.h"
+#include "core/ops/kernels/matrix.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 
@@ -270,11 +272,13 @@ Tensor outer(const Tensor& a, const Tensor& b) {
 }
 
 Tensor addmm(const Tensor& addend, const Tensor& a, const Tensor& b, const Scales& scales) {
-  return call_one(addmm_op, {addend, a, b}, {{"beta", scales.beta}, {"alpha", scales.alpha}});
+  return call_one(addmm_op, {addend, a, b},
+                  {attribute::beta = scales.beta, attribute::alpha = scales.alpha});
 }
 
 Tensor baddbmm(const Tensor& addend, const Tensor& a, const Tensor& b, const Scales& scales) {
-  return call_one(baddbmm_op, {addend, a, b}, {{"beta", scales.beta}, {"alpha", scales.alpha}});
+  return call_one(baddbmm_op, {addend, a, b},
+                  {attribute::beta = scales.beta, attribute::alpha = scales.alpha});
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -296,10 +300,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return call_one(linear_op, {x, weight});
 }
 
-gsl::span<const Op* const> product_ops() {
-  static const Op* const ops[] = {&addmm_op,  &baddbmm_op, &bmm_op, &dot_op,
-                                  &linear_op, &mm_op,      &mv_op};
-  return ops;
+void products_ops(OpList& ops) {
+  ops.add({&addmm_op, &baddbmm_op, &bmm_op, &dot_op, &linear_op, &mm_op, &mv_op});
 }
 
 }  // namespace simmesh

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "core/ops/matrices/scales.h"
+#include "core/ops/kernels/scales.h"
 #include "core/ops/op.h"
 
 namespace simmesh {
@@ -40,15 +40,5 @@ Tensor outer(const Tensor& a, const Tensor& b);
 // linear is x[..., in] weight[out, in]^T + bias[out]. An undefined bias adds nothing. The bias is
 // added to the finished sum in the accumulator's type, before the one rounding.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
-
-// einsum sums products by an equation of letters, with an ellipsis for broadcast leading dims:
-// einsum("bij,bjk->bik", {a, b}). One or two operands.
-Tensor einsum(std::string_view equation, gsl::span<const Tensor> operands);
-inline Tensor einsum(std::string_view equation, std::initializer_list<Tensor> operands) {
-  return einsum(equation, gsl::span<const Tensor>(operands.begin(), operands.size()));
-}
-
-// product_ops returns the ops of this file.
-gsl::span<const Op* const> product_ops();
 
 }  // namespace simmesh

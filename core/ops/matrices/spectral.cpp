@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "core/ops/call.h"
-#include "core/ops/matrices/matrix_batch.h"
+#include "core/ops/kernels/matrix_batch.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -108,9 +109,6 @@ Svd svd(const Tensor& a) {
 
 Tensor svdvals(const Tensor& a) { return svd(a).s; }
 
-gsl::span<const Op* const> spectral_ops() {
-  static const Op* const ops[] = {&eigh_op, &qr_op, &svd_op};
-  return ops;
-}
+void spectral_ops(OpList& ops) { ops.add({&eigh_op, &qr_op, &svd_op}); }
 
 }  // namespace simmesh

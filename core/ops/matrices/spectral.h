@@ -40,7 +40,4 @@ struct Svd {
 Svd svd(const Tensor& a);
 Tensor svdvals(const Tensor& a);
 
-// spectral_ops returns the ops of this file.
-gsl::span<const Op* const> spectral_ops();
-
 }  // namespace simmesh

@@ -3,11 +3,13 @@
 #include <cmath>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/neural/normalized_groups.h"
+#include "core/ops/kernels/normalized_groups.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -29,7 +31,7 @@ TensorTypes batch_norm_types(gsl::span<const TensorType> inputs, const Attribute
       raise(ErrorKind::runtime_error, "batch_norm",
             "{} should contain {} elements, one a channel, got the shape {}", vector_names[i],
             x.shape[1], to_string(DimSpan(inputs[i].shape)));
-  bool training = attributes.get<bool>("training");
+  bool training = attributes.get(attribute::training);
   if (!training && !(inputs.size() == 5 && inputs[3].is_defined && inputs[4].is_defined))
     raise(ErrorKind::runtime_error, "batch_norm",
           "Expected running_mean and running_var to be defined when training=False");
@@ -56,8 +58,8 @@ GroupMoments running_moments(const Tensor& mean, const Tensor& variance, double 
 void batch_norm_kernel(gsl::span<const Tensor> inputs, const Attributes& attributes,
                        gsl::span<Tensor> outputs) {
   NormalizedGroups groups = batch_norm_groups(inputs[0].shape());
-  auto eps = attributes.get<double>("eps");
-  GroupMoments moments = attributes.get<bool>("training")
+  auto eps = attributes.get(attribute::eps);
+  GroupMoments moments = attributes.get(attribute::training)
                              ? group_moments(inputs[0], groups, {true, eps})
                              : running_moments(inputs[3], inputs[4], eps);
   const Tensor* statistics[] = {&moments.mean, &moments.rstd, &moments.variance};
@@ -86,7 +88,7 @@ void move_towards(Tensor running, const Tensor& statistic, double momentum) {
 Tensor batch_norm(const Tensor& x, const BatchNorm& options) {
   std::vector<Tensor> outputs = call(
       batch_norm_op, {x, options.weight, options.bias, options.running_mean, options.running_var},
-      {{"training", options.training}, {"eps", options.eps}});
+      {attribute::training = options.training, attribute::eps = options.eps});
   if (options.training && x.numel() > 0) {
     NoGrad scope;
     std::int64_t values_per_channel = x.numel() / x.size(1);
@@ -100,9 +102,6 @@ Tensor batch_norm(const Tensor& x, const BatchNorm& options) {
   return outputs[0];
 }
 
-gsl::span<const Op* const> batch_normalization_ops() {
-  static const Op* const ops[] = {&batch_norm_op};
-  return ops;
-}
+void batch_normalization_ops(OpList& ops) { ops.add({&batch_norm_op}); }
 
 }  // namespace simmesh

@@ -23,7 +23,9 @@ struct BatchNorm {
 // training, a RuntimeError for vectors of another size and for absent running statistics.
 Tensor batch_norm(const Tensor& x, const BatchNorm& options);
 
-// batch_normalization_ops returns the ops of this file.
-gsl::span<const Op* const> batch_normalization_ops();
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<bool> training{"training"};
+}  // namespace attribute
 
 }  // namespace simmesh

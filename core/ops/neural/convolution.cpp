@@ -1,9 +1,12 @@
 #include "core/ops/neural/convolution.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/indexing/rearranging.h"
-#include "core/ops/matrices/matrix.h"
+#include "core/ops/kernels/matrix.h"
+#include "core/ops/kernels/windows.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -15,18 +18,18 @@ using Types = gsl::span<const TensorType>;
 
 Dims as_dims(const RowsColumns& pair) { return {pair[0], pair[1]}; }
 
-RowsColumns pair_of(const Attributes& attributes, std::string_view name) {
-  const Dims& dims = attributes.get<Dims>(name);
-  SIMMESH_CHECK(dims.size() == 2, "expected rows and columns as {}, got {}", name,
+RowsColumns pair_of(const Attributes& attributes, const Attribute<Dims>& which) {
+  const Dims& dims = attributes.get(which);
+  SIMMESH_CHECK(dims.size() == 2, "expected rows and columns as {}, got {}", which.name,
                 to_string(DimSpan(dims)));
   return {dims[0], dims[1]};
 }
 
 Attributes attributes_of(const Convolution2d& options) {
-  Attributes attributes = {{"stride", as_dims(options.stride)},
-                           {"padding", as_dims(options.padding)},
-                           {"dilation", as_dims(options.dilation)}};
-  attributes.set("groups", options.groups);
+  Attributes attributes = {attribute::stride = as_dims(options.stride),
+                           attribute::padding = as_dims(options.padding),
+                           attribute::dilation = as_dims(options.dilation)};
+  attributes.set(attribute::groups = options.groups);
   return attributes;
 }
 
@@ -144,7 +147,7 @@ WeightProduct weight_product(const Tensor& x, const Tensor& gradient, const Shap
 const Op weight_op = {
     .name = "convolution_weight",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
-      const Dims& weight = attributes.get<Dims>("weight_size");
+      const Dims& weight = attributes.get(attribute::weight_size);
       Shape expected = output_shape(inputs[0].shape, weight, convolution_of(attributes));
       if (inputs[1].shape != expected)
         raise(ErrorKind::runtime_error, "convolution_weight",
@@ -174,10 +177,10 @@ const Op convolution_op = {
 }  // namespace
 
 Convolution2d convolution_of(const Attributes& attributes) {
-  return {.stride = pair_of(attributes, "stride"),
-          .padding = pair_of(attributes, "padding"),
-          .dilation = pair_of(attributes, "dilation"),
-          .groups = attributes.get<std::int64_t>("groups")};
+  return {.stride = pair_of(attributes, attribute::stride),
+          .padding = pair_of(attributes, attribute::padding),
+          .dilation = pair_of(attributes, attribute::dilation),
+          .groups = attributes.get(attribute::groups)};
 }
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -233,13 +236,10 @@ Tensor conv2d_input(DimSpan input_shape, const Tensor& weight, const Tensor& gra
 Tensor conv2d_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradient,
                      const Convolution2d& options) {
   Attributes attributes = attributes_of(options);
-  attributes.set("weight_size", Dims(weight_shape.begin(), weight_shape.end()));
+  attributes.set(attribute::weight_size = Dims(weight_shape.begin(), weight_shape.end()));
   return call_one(weight_op, {x, gradient}, attributes);
 }
 
-gsl::span<const Op* const> convolution_ops() {
-  static const Op* const ops[] = {&convolution_op, &weight_op};
-  return ops;
-}
+void convolution_ops(OpList& ops) { ops.add({&convolution_op, &weight_op}); }
 
 }  // namespace simmesh

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/ops/neural/windows.h"
+#include "core/ops/kernels/windows.h"
 #include "core/ops/op.h"
 
 namespace simmesh {
@@ -42,7 +42,10 @@ Tensor conv2d_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradie
 // convolution_of reads the arguments of a convolution op.
 Convolution2d convolution_of(const Attributes& attributes);
 
-// convolution_ops returns the ops of this file.
-gsl::span<const Op* const> convolution_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Dims> dilation{"dilation"};
+inline constexpr Attribute<Dims> weight_size{"weight_size"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -3,6 +3,7 @@
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/tensor.h"
 
 namespace simmesh {
@@ -32,9 +33,6 @@ std::vector<Tensor> gradient_operands(gsl::span<const Tensor> tensors,
   return call(gradient_operands_op, tensors, attributes);
 }
 
-gsl::span<const Op* const> gradient_operand_ops() {
-  static const Op* const ops[] = {&gradient_operands_op};
-  return ops;
-}
+void gradient_operands_ops(OpList& ops) { ops.add({&gradient_operands_op}); }
 
 }  // namespace simmesh

@@ -19,7 +19,10 @@ namespace simmesh {
 std::vector<Tensor> gradient_operands(gsl::span<const Tensor> tensors,
                                       const Attributes& attributes);
 
-// gradient_operand_ops returns the op of this file.
-gsl::span<const Op* const> gradient_operand_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::string> of{"of"};
+inline constexpr Attribute<std::int64_t> parameters{"parameters"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -5,11 +5,13 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/elementwise/selection.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/neural/class_targets.h"
 #include "core/ops/neural/softmax.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/reductions/sums.h"
+#include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -64,7 +66,7 @@ void nll_loss_kernel(gsl::span<const Tensor> inputs, const Attributes& attribute
   const Tensor &x = inputs[0], &target = inputs[1];
   Tensor weight = inputs.size() > 2 ? inputs[2] : Tensor();
   std::int64_t dim = class_dim(x.shape().size());
-  auto ignore_index = attributes.get<std::int64_t>("ignore_index");
+  auto ignore_index = attributes.get(attribute::ignore_index);
   check_targets(target, x.size(dim), ignore_index);
   ClassTargets targets = class_targets(target, dim, ignore_index);
   Tensor weights = target_weights(targets, weight, x.dtype());
@@ -121,8 +123,6 @@ const Op logits_loss_op = {
         },
 };
 
-const Op* const losses_list[] = {&nll_loss_op, &mse_loss_op, &logits_loss_op};
-
 // Computes the loss for target probabilities, which label_smoothing mixes with equal ones.
 Tensor probability_loss(const Tensor& x, const Tensor& target, const ClassLoss& options) {
   std::int64_t dim = class_dim(x.shape().size());
@@ -160,13 +160,13 @@ Tensor even_loss(const Tensor& likely, const Tensor& target, const ClassLoss& op
 }  // namespace
 
 LossReduction reduction_of(const Attributes& attributes) {
-  return LossReduction(attributes.get<std::int64_t>("reduction"));
+  return LossReduction(attributes.get(attribute::reduction));
 }
 
 Tensor nll_loss(const Tensor& x, const Tensor& target, const ClassLoss& options) {
-  return call(
-      nll_loss_op, {x, target, options.weight},
-      {{"reduction", number_of(options.reduction)}, {"ignore_index", options.ignore_index}})[0];
+  return call(nll_loss_op, {x, target, options.weight},
+              {attribute::reduction = number_of(options.reduction),
+               attribute::ignore_index = options.ignore_index})[0];
 }
 
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const ClassLoss& options) {
@@ -189,7 +189,7 @@ Tensor cross_entropy(const Tensor& x, const Tensor& target, const ClassLoss& opt
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {
-  return call_one(mse_loss_op, {x, target}, {{"reduction", number_of(reduction)}});
+  return call_one(mse_loss_op, {x, target}, {attribute::reduction = number_of(reduction)});
 }
 Tensor l1_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {
   return reduced(abs(x - target), reduction);
@@ -207,9 +207,25 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, LossReduction reduc
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
                                         const BinaryLoss& options) {
   return call_one(logits_loss_op, {x, target, options.weight, options.pos_weight},
-                  {{"reduction", number_of(options.reduction)}});
+                  {attribute::reduction = number_of(options.reduction)});
 }
 
-gsl::span<const Op* const> loss_ops() { return losses_list; }
+std::int64_t class_dim(std::size_t rank) { return rank == 1 ? 0 : 1; }
+
+ClassTargets class_targets(const Tensor& target, std::int64_t dim, std::int64_t ignore_index) {
+  Tensor ignored = eq(target, ignore_index);
+  Tensor valid = masked_fill(target, ignored, 0);
+  return {unsqueeze(ignored, dim), unsqueeze(valid, dim)};
+}
+
+Tensor target_weights(const ClassTargets& targets, const Tensor& weight, DType dtype) {
+  Tensor chosen = weight.is_defined()
+                      ? reshape(index_select(weight, 0, reshape(targets.indices, {-1})),
+                                targets.indices.shape())
+                      : ones_like(targets.indices, dtype);
+  return masked_fill(chosen, targets.ignored, 0);
+}
+
+void losses_ops(OpList& ops) { ops.add({&nll_loss_op, &mse_loss_op, &logits_loss_op}); }
 
 }  // namespace simmesh

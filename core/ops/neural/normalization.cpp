@@ -4,8 +4,10 @@
 #include <limits>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
-#include "core/ops/neural/normalized_groups.h"
+#include "core/ops/kernels/normalized_groups.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -57,7 +59,7 @@ void check_parameter_dtypes(std::string_view op, gsl::span<const TensorType> inp
 const Op layer_norm_op = {
     .name = "native_layer_norm",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
-      check_last_dims("layer_norm", inputs, attributes.get<Dims>("normalized_shape"));
+      check_last_dims("layer_norm", inputs, attributes.get(attribute::normalized_shape));
       check_parameter_dtypes("layer_norm", inputs);
       TensorType statistics{layer_norm_groups(inputs[0].shape, attributes).statistics,
                             statistics_dtype(inputs[0].dtype)};
@@ -68,7 +70,7 @@ const Op layer_norm_op = {
            gsl::span<Tensor> outputs) {
           NormalizedGroups groups = layer_norm_groups(inputs[0].shape(), attributes);
           GroupMoments moments =
-              group_moments(inputs[0], groups, {true, attributes.get<double>("eps")});
+              group_moments(inputs[0], groups, {true, attributes.get(attribute::eps)});
           copy_(outputs[1], converted(moments.mean, outputs[1].dtype()));
           copy_(outputs[2], converted(moments.rstd, outputs[2].dtype()));
           normalize_groups(inputs[0], groups, moments,
@@ -79,7 +81,7 @@ const Op layer_norm_op = {
 const Op rms_norm_op = {
     .name = "_fused_rms_norm",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
-      check_last_dims("rms_norm", inputs, attributes.get<Dims>("normalized_shape"));
+      check_last_dims("rms_norm", inputs, attributes.get(attribute::normalized_shape));
       return {inputs[0],
               {layer_norm_groups(inputs[0].shape, attributes).statistics,
                statistics_dtype(inputs[0].dtype)}};
@@ -89,7 +91,7 @@ const Op rms_norm_op = {
            gsl::span<Tensor> outputs) {
           NormalizedGroups groups = layer_norm_groups(inputs[0].shape(), attributes);
           GroupMoments moments =
-              group_moments(inputs[0], groups, {false, attributes.get<double>("eps")});
+              group_moments(inputs[0], groups, {false, attributes.get(attribute::eps)});
           copy_(outputs[1], converted(moments.rstd, outputs[1].dtype()));
           normalize_groups(inputs[0], groups, moments, {optional_input(inputs, 1), {}}, outputs[0]);
         },
@@ -97,7 +99,7 @@ const Op rms_norm_op = {
 
 TensorTypes group_norm_types(gsl::span<const TensorType> inputs, const Attributes& attributes) {
   const Shape& shape = inputs[0].shape;
-  auto groups = attributes.get<std::int64_t>("groups");
+  auto groups = attributes.get(attribute::groups);
   if (shape.size() < 2)
     raise(ErrorKind::runtime_error, "group_norm",
           "Expected at least 2 dimensions for input tensor but received {}", shape.size());
@@ -126,7 +128,7 @@ const Op group_norm_op = {
            gsl::span<Tensor> outputs) {
           NormalizedGroups groups = group_norm_groups(inputs[0].shape(), attributes);
           GroupMoments moments =
-              group_moments(inputs[0], groups, {true, attributes.get<double>("eps")});
+              group_moments(inputs[0], groups, {true, attributes.get(attribute::eps)});
           const Shape& statistics = outputs[1].shape();
           copy_(outputs[1], converted(moments.mean, outputs[1].dtype()).view(statistics));
           copy_(outputs[2], converted(moments.rstd, outputs[2].dtype()).view(statistics));
@@ -134,8 +136,6 @@ const Op group_norm_op = {
                            {optional_input(inputs, 1), optional_input(inputs, 2)}, outputs[0]);
         },
 };
-
-const Op* const normalization_list[] = {&layer_norm_op, &rms_norm_op, &group_norm_op};
 
 double spacing_at_one(DType dtype) {
   switch (dtype) {
@@ -152,22 +152,23 @@ Tensor layer_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weigh
                   const Tensor& bias, double eps) {
   Dims normalized(normalized_shape.begin(), normalized_shape.end());
   return call(layer_norm_op, {x, weight, bias},
-              {{"normalized_shape", normalized}, {"eps", eps}})[0];
+              {attribute::normalized_shape = normalized, attribute::eps = eps})[0];
 }
 
 Tensor rms_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weight,
                 std::optional<double> eps) {
   Dims normalized(normalized_shape.begin(), normalized_shape.end());
-  return call(
-      rms_norm_op, {x, weight},
-      {{"normalized_shape", normalized}, {"eps", eps.value_or(spacing_at_one(x.dtype()))}})[0];
+  return call(rms_norm_op, {x, weight},
+              {attribute::normalized_shape = normalized,
+               attribute::eps = eps.value_or(spacing_at_one(x.dtype()))})[0];
 }
 
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
-  return call(group_norm_op, {x, weight, bias}, {{"groups", groups}, {"eps", eps}})[0];
+  return call(group_norm_op, {x, weight, bias},
+              {attribute::groups = groups, attribute::eps = eps})[0];
 }
 
-gsl::span<const Op* const> normalization_ops() { return normalization_list; }
+void normalization_ops(OpList& ops) { ops.add({&layer_norm_op, &rms_norm_op, &group_norm_op}); }
 
 }  // namespace simmesh

@@ -27,7 +27,4 @@ Tensor rms_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weight 
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
 
-// normalization_ops returns the ops of this family.
-gsl::span<const Op* const> normalization_ops();
-
 }  // namespace simmesh

@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/rearranging.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/kernels/windows.h"
+#include "core/ops/op_list.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -45,15 +48,15 @@ Windows windows_of(const Shape& x, const Pooling2d& options, std::string_view wh
 }
 
 Windows windows_of(const Shape& x, const Attributes& attributes) {
-  auto pair = [&](std::string_view name) -> RowsColumns {
-    const Dims& dims = attributes.get<Dims>(name);
+  auto pair = [&](const Attribute<Dims>& which) -> RowsColumns {
+    const Dims& dims = attributes.get(which);
     return {dims[0], dims[1]};
   };
   return windows_of(x,
-                    {.kernel = pair("kernel_size"),
-                     .stride = pair("stride"),
-                     .padding = pair("padding"),
-                     .ceil_mode = attributes.get_or("ceil_mode", false)},
+                    {.kernel = pair(attribute::kernel_size),
+                     .stride = pair(attribute::stride),
+                     .padding = pair(attribute::padding),
+                     .ceil_mode = attributes.get_or(attribute::ceil_mode, false)},
                     "max_pool2d");
 }
 
@@ -208,9 +211,9 @@ WindowPlaces adaptive_windows(const RowsColumns& image, const RowsColumns& size)
 
 // Returns the windows of images of a shape, from the arguments of an op.
 WindowPlaces averaged_windows(const Shape& x, const Attributes& attributes) {
-  if (!attributes.has("output_size"))
-    return sliding_windows(windows_of(x, attributes), attributes.get<bool>("count_include_pad"));
-  const Dims& size = attributes.get<Dims>("output_size");
+  if (!attributes.has(attribute::output_size))
+    return sliding_windows(windows_of(x, attributes), attributes.get(attribute::count_include_pad));
+  const Dims& size = attributes.get(attribute::output_size);
   return adaptive_windows({x[x.size() - 2], x[x.size() - 1]}, {size[0], size[1]});
 }
 
@@ -243,7 +246,7 @@ const Op avg_pool_op = {
 const Op avg_pool_backward_op = {
     .name = "avg_pool2d_backward",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
-      return {{attributes.get<Dims>("input_sizes"), inputs[0].dtype}};
+      return {{attributes.get(attribute::input_sizes), inputs[0].dtype}};
     },
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
@@ -267,10 +270,10 @@ const Op avg_pool_backward_op = {
 
 Attributes attributes_of(const Windows& windows) {
   auto dims = [](const RowsColumns& pair) { return Dims(pair.begin(), pair.end()); };
-  Attributes attributes = {{"kernel_size", dims(windows.kernel)},
-                           {"stride", dims(windows.stride)},
-                           {"padding", dims(windows.padding)}};
-  if (windows.ceil_mode) attributes.set("ceil_mode", true);
+  Attributes attributes = {attribute::kernel_size = dims(windows.kernel),
+                           attribute::stride = dims(windows.stride),
+                           attribute::padding = dims(windows.padding)};
+  if (windows.ceil_mode) attributes.set(attribute::ceil_mode = true);
   return attributes;
 }
 
@@ -301,7 +304,7 @@ Tensor max_pool1d(const Tensor& x, const Pooling1d& options) {
 Tensor avg_pool2d(const Tensor& x, const Pooling2d& options) {
   Windows windows = windows_of(x.shape(), options, "avg_pool2d");
   Attributes attributes = attributes_of(windows);
-  attributes.set("count_include_pad", options.count_include_pad);
+  attributes.set(attribute::count_include_pad = options.count_include_pad);
   return call_one(avg_pool_op, {x}, attributes);
 }
 
@@ -316,7 +319,7 @@ Tensor adaptive_avg_pool2d(const Tensor& x, const RowsColumns& size) {
     raise(ErrorKind::runtime_error, "adaptive_avg_pool2d",
           "expected output sizes above 0 and images with elements, got {}x{} of {}", size[0],
           size[1], to_string(DimSpan(x.shape())));
-  return call_one(avg_pool_op, {x}, {{"output_size", Dims{size[0], size[1]}}});
+  return call_one(avg_pool_op, {x}, {attribute::output_size = Dims{size[0], size[1]}});
 }
 
 Tensor avg_pool2d_again(const Tensor& x, const Attributes& attributes) {
@@ -324,13 +327,10 @@ Tensor avg_pool2d_again(const Tensor& x, const Attributes& attributes) {
 }
 
 Tensor avg_pool2d_backward(const Tensor& gradient, DimSpan input_sizes, Attributes attributes) {
-  attributes.set("input_sizes", Dims(input_sizes.begin(), input_sizes.end()));
+  attributes.set(attribute::input_sizes = Dims(input_sizes.begin(), input_sizes.end()));
   return call_one(avg_pool_backward_op, {gradient}, attributes);
 }
 
-gsl::span<const Op* const> pooling_ops() {
-  static const Op* const ops[] = {&avg_pool_op, &avg_pool_backward_op, &max_pool_op};
-  return ops;
-}
+void pooling_ops(OpList& ops) { ops.add({&avg_pool_op, &avg_pool_backward_op, &max_pool_op}); }
 
 }  // namespace simmesh

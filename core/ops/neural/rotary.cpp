@@ -5,6 +5,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
@@ -54,11 +55,13 @@ const Op rotary_op = {
           const Tensor& x = inputs[0];
           adopt_(outputs[0],
                  turned(x, inputs.size() > 1 ? inputs[1] : all_positions(x),
-                        attributes.get<double>("theta"), attributes.get<bool>("is_inverse")));
+                        attributes.get(attribute::theta), attributes.get(attribute::is_inverse)));
         },
 };
 
-Attributes attributes_of_turn(double theta) { return {{"theta", theta}, {"is_inverse", false}}; }
+Attributes attributes_of_turn(double theta) {
+  return {attribute::theta = theta, attribute::is_inverse = false};
+}
 
 }  // namespace
 
@@ -78,14 +81,11 @@ Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta) 
 
 Tensor rotary_embedding_backward(const Tensor& gradient, const Tensor& positions,
                                  Attributes attributes) {
-  attributes.set("is_inverse", !attributes.get<bool>("is_inverse"));
+  attributes.set(attribute::is_inverse = !attributes.get(attribute::is_inverse));
   if (positions.is_defined()) return call_one(rotary_op, {gradient, positions}, attributes);
   return call_one(rotary_op, {gradient}, attributes);
 }
 
-gsl::span<const Op* const> rotary_ops() {
-  static const Op* const ops[] = {&rotary_op};
-  return ops;
-}
+void rotary_ops(OpList& ops) { ops.add({&rotary_op}); }
 
 }  // namespace simmesh

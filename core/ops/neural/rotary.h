@@ -21,7 +21,10 @@ Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta =
 Tensor rotary_embedding_backward(const Tensor& gradient, const Tensor& positions,
                                  Attributes attributes);
 
-// rotary_ops returns the ops of this file.
-gsl::span<const Op* const> rotary_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<double> theta{"theta"};
+inline constexpr Attribute<bool> is_inverse{"is_inverse"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -6,11 +6,13 @@
 #include "core/arithmetic/compute.h"
 #include "core/arithmetic/functions.h"
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/op_list.h"
 #include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/sums.h"
 #include "core/tensor/convert.h"
@@ -19,7 +21,7 @@ namespace simmesh {
 
 namespace {
 
-std::int64_t dim_of(const Attributes& attributes) { return attributes.get<std::int64_t>("dim"); }
+std::int64_t dim_of(const Attributes& attributes) { return attributes.get(attribute::dim); }
 
 ShapeRule shape_rule(const std::string& name) {
   return [name](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
@@ -162,17 +164,15 @@ const Op log_softmax_op = {
         },
 };
 
-const Op* const softmax_list[] = {&softmax_op, &log_softmax_op};
-
 }  // namespace
 
 Tensor softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
-  return call_one(softmax_op, {dtype ? to(x, *dtype) : x}, {{"dim", dim}});
+  return call_one(softmax_op, {dtype ? to(x, *dtype) : x}, {attribute::dim = dim});
 }
 Tensor log_softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
-  return call_one(log_softmax_op, {dtype ? to(x, *dtype) : x}, {{"dim", dim}});
+  return call_one(log_softmax_op, {dtype ? to(x, *dtype) : x}, {attribute::dim = dim});
 }
 
-gsl::span<const Op* const> softmax_ops() { return softmax_list; }
+void softmax_ops(OpList& ops) { ops.add({&softmax_op, &log_softmax_op}); }
 
 }  // namespace simmesh

@@ -13,7 +13,4 @@ namespace simmesh {
 Tensor softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype = {});
 Tensor log_softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype = {});
 
-// softmax_ops returns the ops of this family.
-gsl::span<const Op* const> softmax_ops();
-
 }  // namespace simmesh

@@ -1,9 +1,11 @@
 #include "core/ops/neural/softmax_backward.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
 #include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/op_list.h"
 #include "core/ops/reductions/sums.h"
 
 namespace simmesh {
@@ -22,7 +24,7 @@ Op backward_op(const char* name, Formula formula) {
           [formula](gsl::span<const Tensor> inputs, const Attributes& attributes,
                     gsl::span<Tensor> outputs) {
             if (outputs[0].numel() == 0) return;
-            Tensor result = formula(inputs[0], inputs[1], attributes.get<std::int64_t>("dim"));
+            Tensor result = formula(inputs[0], inputs[1], attributes.get(attribute::dim));
             adopt_(outputs[0], result.contiguous());
           },
   };
@@ -42,7 +44,7 @@ const Op log_softmax_backward_op = backward_op(
     });
 
 Tensor called(const Op& op, const Tensor& gradient, const Tensor& y, std::int64_t dim) {
-  return call_one(op, {gradient, y}, {{"dim", wrapped_dim(dim, y.shape().size())}});
+  return call_one(op, {gradient, y}, {attribute::dim = wrapped_dim(dim, y.shape().size())});
 }
 
 }  // namespace
@@ -55,9 +57,8 @@ Tensor log_softmax_backward(const Tensor& gradient, const Tensor& y, std::int64_
   return called(log_softmax_backward_op, gradient, y, dim);
 }
 
-gsl::span<const Op* const> softmax_backward_ops() {
-  static const Op* const ops[] = {&softmax_backward_op, &log_softmax_backward_op};
-  return ops;
+void softmax_backward_ops(OpList& ops) {
+  ops.add({&softmax_backward_op, &log_softmax_backward_op});
 }
 
 }  // namespace simmesh

@@ -14,7 +14,4 @@ namespace simmesh {
 Tensor softmax_backward(const Tensor& gradient, const Tensor& y, std::int64_t dim);
 Tensor log_softmax_backward(const Tensor& gradient, const Tensor& y, std::int64_t dim);
 
-// softmax_backward_ops returns the ops of this file.
-gsl::span<const Op* const> softmax_backward_ops();
-
 }  // namespace simmesh

@@ -3,9 +3,11 @@
 #include <bit>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -15,34 +17,34 @@ namespace {
 // Names of the arguments of draws: "seed", "stream" (bits of an int64), and for a shard
 // "global_shape" and "offset".
 Attributes draw_attributes(const Generator& generator, const ShardOfTensor& shard) {
-  Attributes attributes{{"seed", std::bit_cast<std::int64_t>(generator.seed)},
-                        {"stream", std::bit_cast<std::int64_t>(generator.stream)}};
+  Attributes attributes{attribute::seed = std::bit_cast<std::int64_t>(generator.seed),
+                        attribute::stream = std::bit_cast<std::int64_t>(generator.stream)};
   if (!shard.global_shape.empty()) {
-    attributes.set("global_shape", shard.global_shape);
-    attributes.set("offset", shard.offset);
+    attributes.set(attribute::global_shape = shard.global_shape);
+    attributes.set(attribute::global_offset = shard.offset);
   }
   return attributes;
 }
 
 PhiloxKey key_of(const Attributes& attributes) {
-  return {std::bit_cast<std::uint64_t>(attributes.get<std::int64_t>("seed")),
-          std::bit_cast<std::uint64_t>(attributes.get<std::int64_t>("stream"))};
+  return {std::bit_cast<std::uint64_t>(attributes.get(attribute::seed)),
+          std::bit_cast<std::uint64_t>(attributes.get(attribute::stream))};
 }
 
 ShardOfTensor shard_of(const Attributes& attributes, const Shape& shape) {
-  if (!attributes.has("global_shape")) return {shape, Dims(shape.size(), 0)};
-  return {attributes.get<Dims>("global_shape"), attributes.get<Dims>("offset")};
+  if (!attributes.has(attribute::global_shape)) return {shape, Dims(shape.size(), 0)};
+  return {attributes.get(attribute::global_shape), attributes.get(attribute::global_offset)};
 }
 
 // Returns the op of a draw of a given shape, or of the shape of its input.
 Op draw_op(std::string name, RandomKind kind) {
   auto shape = [name](gsl::span<const TensorType> inputs,
                       const Attributes& attributes) -> TensorTypes {
-    DType dtype = attributes.get<DType>("dtype");
+    DType dtype = attributes.get(attribute::dtype);
     if (!is_floating_point(dtype))
       raise(ErrorKind::not_implemented_error, name, "\"{}\" not implemented for '{}'", name,
             to_string(dtype));
-    return {{inputs.empty() ? attributes.get<Dims>("shape") : inputs[0].shape, dtype}};
+    return {{inputs.empty() ? attributes.get(attribute::shape) : inputs[0].shape, dtype}};
   };
   auto kernel = [kind](gsl::span<const Tensor>, const Attributes& attributes,
                        gsl::span<Tensor> outputs) {
@@ -96,27 +98,24 @@ const Op dropout_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          double p = attributes.get<double>("p");
+          double p = attributes.get(attribute::p);
           copy_(outputs[1], lt(uniform(outputs[0].shape(), attributes), 1 - p));
           copy_(outputs[0], where(outputs[1], inputs[0] * keeping_scale(p), 0));
         },
 };
 
-const Op* const random_list[] = {&rand_op,       &randn_op,     &rand_like_op,
-                                 &randn_like_op, &bernoulli_op, &dropout_op};
-
 Tensor drawn(const Op& op, DimSpan shape, const Generator& generator,
              const RandomOptions& options) {
   Attributes attributes = draw_attributes(generator, options.shard);
-  attributes.set("shape", Dims(shape.begin(), shape.end()));
-  attributes.set("dtype", options.dtype);
+  attributes.set(attribute::shape = Dims(shape.begin(), shape.end()));
+  attributes.set(attribute::dtype = options.dtype);
   return call_one(op, {}, attributes);
 }
 
 Tensor drawn_like(const Op& op, const Tensor& x, const Generator& generator,
                   std::optional<DType> dtype) {
   Attributes attributes = draw_attributes(generator, {});
-  attributes.set("dtype", dtype.value_or(x.dtype()));
+  attributes.set(attribute::dtype = dtype.value_or(x.dtype()));
   return call_one(op, {x.detach()}, attributes);
 }
 
@@ -146,10 +145,12 @@ Tensor dropout(const Tensor& x, const Generator& generator, const Dropout& optio
           "dropout probability has to be between 0 and 1, but got {}", options.p);
   if (!options.training || options.p == 0) return x;
   Attributes attributes = draw_attributes(generator, options.shard);
-  attributes.set("p", options.p);
+  attributes.set(attribute::p = options.p);
   return call(dropout_op, {x}, attributes)[0];
 }
 
-gsl::span<const Op* const> random_ops() { return random_list; }
+void random_ops(OpList& ops) {
+  ops.add({&rand_op, &randn_op, &rand_like_op, &randn_like_op, &bernoulli_op, &dropout_op});
+}
 
 }  // namespace simmesh

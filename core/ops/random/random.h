@@ -70,7 +70,14 @@ Tensor dropout(const Tensor& x, const Generator& generator, const Dropout& optio
 // mean; 0 where none is kept.
 double keeping_scale(double p);
 
-// random_ops returns the ops of this family.
-gsl::span<const Op* const> random_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::int64_t> seed{"seed"};
+inline constexpr Attribute<std::int64_t> stream{"stream"};
+inline constexpr Attribute<Dims> shape{"shape"};
+inline constexpr Attribute<Dims> global_shape{"global_shape"};
+inline constexpr Attribute<Dims> global_offset{"offset"};
+inline constexpr Attribute<double> p{"p"};
+}  // namespace attribute
 
 }  // namespace simmesh

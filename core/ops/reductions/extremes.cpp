@@ -1,10 +1,12 @@
 #include "core/ops/reductions/extremes.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/reductions/folded.h"
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/folded.h"
+#include "core/ops/kernels/reduction_call.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -122,16 +124,13 @@ Op indexed_op(const std::string& name, Wins wins) {
     Dims dims = reduced_dims(attributes, inputs[0].shape().size());
     index_kernel(inputs[0], dims, outputs[1], wins);
     std::int64_t dim = dims.empty() ? 0 : dims[0];
-    bool keepdim = attributes.get_or("keepdim", false);
+    bool keepdim = attributes.get_or(attribute::keepdim, false);
     copy_(outputs[0], elements_at(inputs[0], dim, outputs[1], keepdim));
   };
   return {.name = name, .shape = rule, .kernel = kernel};
 }
 const Op max_dim_op = indexed_op("max.dim", Larger());
 const Op min_dim_op = indexed_op("min.dim", Smaller());
-
-const Op* const extremes_list[] = {&amax_op,   &amin_op,   &max_op,     &min_op,
-                                   &argmax_op, &argmin_op, &max_dim_op, &min_dim_op};
 
 ValuesAndIndices indexed(const Op& op, const Tensor& x, std::int64_t dim, bool keepdim) {
   std::vector<Tensor> outputs = call(op, {x}, reduction_attributes(dim, keepdim));
@@ -165,6 +164,8 @@ Tensor argmin(const Tensor& x, std::optional<std::int64_t> dim, bool keepdim) {
   return call_one(argmin_op, {x}, index_attributes(dim, keepdim));
 }
 
-gsl::span<const Op* const> extreme_ops() { return extremes_list; }
+void extremes_ops(OpList& ops) {
+  ops.add({&amax_op, &amin_op, &max_op, &min_op, &argmax_op, &argmin_op, &max_dim_op, &min_dim_op});
+}
 
 }  // namespace simmesh

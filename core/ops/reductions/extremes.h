@@ -31,7 +31,4 @@ ValuesAndIndices min(const Tensor& x, std::int64_t dim, bool keepdim = false);
 Tensor argmax(const Tensor& x, std::optional<std::int64_t> dim = {}, bool keepdim = false);
 Tensor argmin(const Tensor& x, std::optional<std::int64_t> dim = {}, bool keepdim = false);
 
-// extreme_ops returns the ops of this family.
-gsl::span<const Op* const> extreme_ops();
-
 }  // namespace simmesh

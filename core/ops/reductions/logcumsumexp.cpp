@@ -4,10 +4,12 @@
 #include <limits>
 
 #include "core/arithmetic/functions.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/indexing/places.h"
-#include "core/ops/reductions/folded.h"
+#include "core/ops/kernels/folded.h"
+#include "core/ops/kernels/places.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -121,22 +123,21 @@ const Op logcumsumexp_op = {
 }  // namespace
 
 Tensor logcumsumexp(const Tensor& x, std::int64_t dim) {
-  return call_one(logcumsumexp_op, {x}, {{"dim", wrapped_dim(dim, x.shape().size())}});
+  return call_one(logcumsumexp_op, {x}, {attribute::dim = wrapped_dim(dim, x.shape().size())});
 }
 
 Tensor logcumsumexp_reverse(const Tensor& weights, const Tensor& x, const Tensor& y,
                             std::int64_t dim) {
-  return call_one(reverse_scan_op, {weights, x, y}, {{"dim", dim}});
+  return call_one(reverse_scan_op, {weights, x, y}, {attribute::dim = dim});
 }
 
 Tensor logcumsumexp_forward(const Tensor& weights, const Tensor& x, const Tensor& y,
                             std::int64_t dim) {
-  return call_one(forward_scan_op, {weights, x, y}, {{"dim", dim}});
+  return call_one(forward_scan_op, {weights, x, y}, {attribute::dim = dim});
 }
 
-gsl::span<const Op* const> logcumsumexp_ops() {
-  static const Op* const ops[] = {&logcumsumexp_op, &reverse_scan_op, &forward_scan_op};
-  return ops;
+void logcumsumexp_ops(OpList& ops) {
+  ops.add({&logcumsumexp_op, &reverse_scan_op, &forward_scan_op});
 }
 
 }  // namespace simmesh

@@ -18,7 +18,4 @@ Tensor logcumsumexp_reverse(const Tensor& weights, const Tensor& x, const Tensor
 Tensor logcumsumexp_forward(const Tensor& weights, const Tensor& x, const Tensor& y,
                             std::int64_t dim);
 
-// logcumsumexp_ops returns the ops of this file.
-gsl::span<const Op* const> logcumsumexp_ops();
-
 }  // namespace simmesh

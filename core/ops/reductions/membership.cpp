@@ -5,6 +5,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/factories.h"
 #include "core/tensor/convert.h"
@@ -38,7 +39,7 @@ const Op isin_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          bool invert = attributes.get<bool>("invert");
+          bool invert = attributes.get(attribute::invert);
           DType common = promote_types(inputs[0].dtype(), inputs[1].dtype());
           if (is_floating_point(common))
             write_isin<double>(inputs[0], inputs[1], invert, outputs[0]);
@@ -50,7 +51,7 @@ const Op isin_op = {
 }  // namespace
 
 Tensor isin(const Tensor& elements, const Tensor& others, bool invert) {
-  return call_one(isin_op, {elements.detach(), others.detach()}, {{"invert", invert}});
+  return call_one(isin_op, {elements.detach(), others.detach()}, {attribute::invert = invert});
 }
 
 Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t min_length) {
@@ -83,9 +84,6 @@ Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t min_length)
   return index_add(zeros({length}, terms.dtype()), 0, places, terms);
 }
 
-gsl::span<const Op* const> membership_ops() {
-  static const Op* const ops[] = {&isin_op};
-  return ops;
-}
+void membership_ops(OpList& ops) { ops.add({&isin_op}); }
 
 }  // namespace simmesh

@@ -18,7 +18,9 @@ Tensor isin(const Tensor& elements, const Tensor& others, bool invert = false);
 // another number of dims, elements below zero, and weights of another size.
 Tensor bincount(const Tensor& x, const Tensor& weights = {}, std::int64_t min_length = 0);
 
-// membership_ops returns the ops of this file.
-gsl::span<const Op* const> membership_ops();
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<bool> invert{"invert"};
+}  // namespace attribute
 
 }  // namespace simmesh

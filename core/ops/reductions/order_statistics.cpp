@@ -4,11 +4,13 @@
 #include <limits>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/gathering.h"
+#include "core/ops/op_list.h"
 #include "core/ops/reductions/sorting.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
@@ -61,20 +63,20 @@ Op median_dim_op(const std::string& name, bool ignores_nan) {
   auto shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
     TensorType type = inputs[0];
     std::size_t rank = type.shape.size();
-    std::int64_t dim = wrapped_dim(attributes.get<std::int64_t>("dim"), rank);
+    std::int64_t dim = wrapped_dim(attributes.get(attribute::dim), rank);
     if (rank > 0) {
       if (type.shape[std::size_t(dim)] == 0)
         raise(ErrorKind::index_error, "median",
               "median(): Expected reduction dim {} to have non-zero size.", dim);
       type.shape[std::size_t(dim)] = 1;
-      if (!attributes.get<bool>("keepdim")) type.shape.erase(type.shape.begin() + dim);
+      if (!attributes.get(attribute::keepdim)) type.shape.erase(type.shape.begin() + dim);
     }
     return {type, {type.shape, DType::int64}};
   };
   auto kernel = [ignores_nan](gsl::span<const Tensor> inputs, const Attributes& attributes,
                               gsl::span<Tensor> outputs) {
-    ValuesAndIndices found = median_along(inputs[0], attributes.get<std::int64_t>("dim"),
-                                          attributes.get<bool>("keepdim"), ignores_nan);
+    ValuesAndIndices found = median_along(inputs[0], attributes.get(attribute::dim),
+                                          attributes.get(attribute::keepdim), ignores_nan);
     copy_(outputs[0], found.values);
     copy_(outputs[1], found.indices);
   };
@@ -82,8 +84,8 @@ Op median_dim_op(const std::string& name, bool ignores_nan) {
 }
 
 ValuesAndIndices called(const Op& op, const Tensor& x, std::int64_t dim, bool keepdim) {
-  std::vector<Tensor> found =
-      call(op, {x}, {{"dim", wrapped_dim(dim, x.shape().size())}, {"keepdim", keepdim}});
+  std::vector<Tensor> found = call(
+      op, {x}, {attribute::dim = wrapped_dim(dim, x.shape().size()), attribute::keepdim = keepdim});
   return {found[0], found[1]};
 }
 
@@ -131,9 +133,8 @@ Tensor quantile(const Tensor& x, const Quantile& which) {
   return which.keepdim ? result : squeeze(result, dim);
 }
 
-gsl::span<const Op* const> order_statistics_ops() {
-  static const Op* const ops[] = {&median_op, &nanmedian_op, &median_along_op, &nanmedian_along_op};
-  return ops;
+void order_statistics_ops(OpList& ops) {
+  ops.add({&median_op, &nanmedian_op, &median_along_op, &nanmedian_along_op});
 }
 
 }  // namespace simmesh

@@ -29,7 +29,4 @@ struct Quantile {
 // for an empty dim.
 Tensor quantile(const Tensor& x, const Quantile& which);
 
-// order_statistics_ops returns the ops of this file.
-gsl::span<const Op* const> order_statistics_ops();
-
 }  // namespace simmesh

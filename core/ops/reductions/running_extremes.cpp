@@ -1,9 +1,11 @@
 #include "core/ops/reductions/running_extremes.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/indexing/places.h"
-#include "core/ops/reductions/folded.h"
+#include "core/ops/kernels/folded.h"
+#include "core/ops/kernels/places.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -62,7 +64,8 @@ const Op cummax_op = running_extreme_op("cummax", true);
 const Op cummin_op = running_extreme_op("cummin", false);
 
 ValuesAndIndices running_extreme(const Op& op, const Tensor& x, std::int64_t dim) {
-  std::vector<Tensor> outputs = call(op, {x}, {{"dim", wrapped_dim(dim, x.shape().size())}});
+  std::vector<Tensor> outputs =
+      call(op, {x}, {attribute::dim = wrapped_dim(dim, x.shape().size())});
   return {outputs[0], outputs[1]};
 }
 
@@ -76,9 +79,6 @@ ValuesAndIndices cummin(const Tensor& x, std::int64_t dim) {
   return running_extreme(cummin_op, x, dim);
 }
 
-gsl::span<const Op* const> running_extreme_ops() {
-  static const Op* const ops[] = {&cummax_op, &cummin_op};
-  return ops;
-}
+void running_extremes_ops(OpList& ops) { ops.add({&cummax_op, &cummin_op}); }
 
 }  // namespace simmesh

@@ -11,7 +11,4 @@ namespace simmesh {
 ValuesAndIndices cummax(const Tensor& x, std::int64_t dim);
 ValuesAndIndices cummin(const Tensor& x, std::int64_t dim);
 
-// running_extreme_ops returns the ops of this file.
-gsl::span<const Op* const> running_extreme_ops();
-
 }  // namespace simmesh

@@ -1,25 +1,27 @@
 #include "core/ops/reductions/scans.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/elementwise/pointwise_op.h"
-#include "core/ops/reductions/folded.h"
-#include "core/ops/reductions/prefix_sums.h"
+#include "core/ops/kernels/folded.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/kernels/prefix_sums.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
 namespace {
 
 TensorTypes scanned_type(gsl::span<const TensorType> inputs, const Attributes& attributes) {
-  wrapped_dim(attributes.get<std::int64_t>("dim"), inputs[0].shape.size());
+  wrapped_dim(attributes.get(attribute::dim), inputs[0].shape.size());
   bool stays = is_floating_point(inputs[0].dtype);
   return {{inputs[0].shape, stays ? inputs[0].dtype : DType::int64}};
 }
 
 Folded along_dim(const Tensor& x, const Attributes& attributes) {
   if (x.dim() == 0) return folded(x, {});
-  return folded(x, Dims{wrapped_dim(attributes.get<std::int64_t>("dim"), x.shape().size())});
+  return folded(x, Dims{wrapped_dim(attributes.get(attribute::dim), x.shape().size())});
 }
 
 template <class C, class F>
@@ -69,17 +71,15 @@ const Op cumprod_op = {
         },
 };
 
-const Op* const scans_list[] = {&cumsum_op, &cumprod_op};
-
 }  // namespace
 
 Tensor cumsum(const Tensor& x, std::int64_t dim) {
-  return call_one(cumsum_op, {x}, {{"dim", dim}});
+  return call_one(cumsum_op, {x}, {attribute::dim = dim});
 }
 Tensor cumprod(const Tensor& x, std::int64_t dim) {
-  return call_one(cumprod_op, {x}, {{"dim", dim}});
+  return call_one(cumprod_op, {x}, {attribute::dim = dim});
 }
 
-gsl::span<const Op* const> scan_ops() { return scans_list; }
+void scans_ops(OpList& ops) { ops.add({&cumsum_op, &cumprod_op}); }
 
 }  // namespace simmesh

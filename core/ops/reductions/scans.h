@@ -11,7 +11,4 @@ namespace simmesh {
 Tensor cumsum(const Tensor& x, std::int64_t dim);
 Tensor cumprod(const Tensor& x, std::int64_t dim);
 
-// scan_ops returns the ops of this family.
-gsl::span<const Op* const> scan_ops();
-
 }  // namespace simmesh

@@ -5,9 +5,11 @@
 #include <numeric>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/indexing/places.h"
+#include "core/ops/kernels/places.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -98,16 +100,16 @@ void sort_into(const Tensor& x, std::int64_t dim, const Order& order, gsl::span<
 const Op sort_op = {
     .name = "sort",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
-      wrapped_dim(attributes.get<std::int64_t>("dim"), inputs[0].shape.size());
+      wrapped_dim(attributes.get(attribute::dim), inputs[0].shape.size());
       return {inputs[0], {inputs[0].shape, DType::int64}};
     },
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           const Tensor& x = inputs[0];
-          std::int64_t dim = wrapped_dim(attributes.get<std::int64_t>("dim"), x.shape().size());
+          std::int64_t dim = wrapped_dim(attributes.get(attribute::dim), x.shape().size());
           sort_into(x, dim,
                     {.count = x.dim() == 0 ? 1 : x.size(dim),
-                     .descending = attributes.get_or("descending", false)},
+                     .descending = attributes.get_or(attribute::descending, false)},
                     outputs);
         },
 };
@@ -116,8 +118,8 @@ const Op topk_op = {
     .name = "topk",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
       Shape shape = inputs[0].shape;
-      std::int64_t dim = wrapped_dim(attributes.get<std::int64_t>("dim"), shape.size());
-      std::int64_t k = attributes.get<std::int64_t>("k");
+      std::int64_t dim = wrapped_dim(attributes.get(attribute::dim), shape.size());
+      std::int64_t k = attributes.get(attribute::k);
       if (k < 0 || k > (shape.empty() ? 1 : shape[std::size_t(dim)]))
         raise(ErrorKind::runtime_error, "topk", "selected index k out of range, got {} for {}", k,
               to_string(DimSpan(shape)));
@@ -127,9 +129,9 @@ const Op topk_op = {
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           const Tensor& x = inputs[0];
-          sort_into(x, wrapped_dim(attributes.get<std::int64_t>("dim"), x.shape().size()),
-                    {.count = attributes.get<std::int64_t>("k"),
-                     .descending = attributes.get_or("largest", true)},
+          sort_into(x, wrapped_dim(attributes.get(attribute::dim), x.shape().size()),
+                    {.count = attributes.get(attribute::k),
+                     .descending = attributes.get_or(attribute::largest, true)},
                     outputs);
         },
 };
@@ -147,13 +149,14 @@ const Op searchsorted_op = {
               "tensor and input value tensor must match, and their dtypes; got {}{} and {}{}",
               to_string(inputs[0].dtype), to_string(DimSpan(sorted)), to_string(inputs[1].dtype),
               to_string(DimSpan(values)));
-      return {{values, attributes.get_or("out_int32", false) ? DType::int32 : DType::int64}};
+      return {
+          {values, attributes.get_or(attribute::out_int32, false) ? DType::int32 : DType::int64}};
     },
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           Tensor sorted = as_keys(inputs[0]), values = as_keys(inputs[1]);
           if (values.numel() == 0) return;
-          bool right = attributes.get_or("right", false);
+          bool right = attributes.get_or(attribute::right, false);
           std::int64_t length = sorted.shape().back();
           std::int64_t row = sorted.dim() == 1 ? values.numel() : values.shape().back();
           Tensor places = empty(values.shape(), DType::int64);
@@ -214,12 +217,12 @@ Places bin_counts(const Tensor& values, const Bins& bins) {
 const Op histc_op = {
     .name = "histc",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
-      std::int64_t bins = attributes.get<std::int64_t>("bins");
+      std::int64_t bins = attributes.get(attribute::bins);
       if (!is_floating_point(inputs[0].dtype))
         raise(ErrorKind::runtime_error, "histc", "expected a floating dtype, got {}",
               to_string(inputs[0].dtype));
       if (bins < 1) raise(ErrorKind::runtime_error, "histc", "bins must be > 0, got {}", bins);
-      if (attributes.get<double>("min") > attributes.get<double>("max"))
+      if (attributes.get(attribute::min).as<double>() > attributes.get(attribute::max).as<double>())
         raise(ErrorKind::runtime_error, "histc", "max must be larger than min");
       return {{{bins}, inputs[0].dtype}};
     },
@@ -227,8 +230,8 @@ const Op histc_op = {
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           Places counts = bin_counts(converted(inputs[0], DType::float64).contiguous(),
                                      {.bins = outputs[0].size(0),
-                                      .low = attributes.get<double>("min"),
-                                      .high = attributes.get<double>("max")});
+                                      .low = attributes.get(attribute::min).as<double>(),
+                                      .high = attributes.get(attribute::max).as<double>()});
           Tensor result = empty(outputs[0].shape(), DType::int64);
           std::copy(counts.begin(), counts.end(), result.mutable_values<std::int64_t>().begin());
           adopt_(outputs[0], converted(result, outputs[0].dtype()));
@@ -240,8 +243,9 @@ Sorted both(const std::vector<Tensor>& outputs) { return {outputs[0], outputs[1]
 }  // namespace
 
 Sorted sort(const Tensor& x, std::int64_t dim, bool descending) {
-  return both(call(sort_op, {x},
-                   {{"dim", wrapped_dim(dim, x.shape().size())}, {"descending", descending}}));
+  return both(call(
+      sort_op, {x},
+      {attribute::dim = wrapped_dim(dim, x.shape().size()), attribute::descending = descending}));
 }
 
 Tensor argsort(const Tensor& x, std::int64_t dim, bool descending) {
@@ -249,10 +253,10 @@ Tensor argsort(const Tensor& x, std::int64_t dim, bool descending) {
 }
 
 Sorted topk(const Tensor& x, const TopK& which) {
-  return both(call(topk_op, {x},
-                   {{"k", which.k},
-                    {"dim", wrapped_dim(which.dim, x.shape().size())},
-                    {"largest", which.largest}}));
+  return both(
+      call(topk_op, {x},
+           {attribute::k = which.k, attribute::dim = wrapped_dim(which.dim, x.shape().size()),
+            attribute::largest = which.largest}));
 }
 
 Sorted kthvalue(const Tensor& x, const KthValue& which) {
@@ -271,7 +275,7 @@ Sorted kthvalue(const Tensor& x, const KthValue& which) {
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, const SearchOptions& options) {
   return call_one(searchsorted_op, {sorted.detach(), values.detach()},
-                  {{"right", options.right}, {"out_int32", options.out_int32}});
+                  {attribute::right = options.right, attribute::out_int32 = options.out_int32});
 }
 
 Tensor bucketize(const Tensor& values, const Tensor& boundaries, const SearchOptions& options) {
@@ -279,12 +283,13 @@ Tensor bucketize(const Tensor& values, const Tensor& boundaries, const SearchOpt
     raise(ErrorKind::runtime_error, "bucketize",
           "boundaries tensor must be 1 dimension, but got dim({})", boundaries.dim());
   return call_one(bucketize_op, {values.detach(), boundaries.detach()},
-                  {{"right", options.right}, {"out_int32", options.out_int32}});
+                  {attribute::right = options.right, attribute::out_int32 = options.out_int32});
 }
 
 Tensor histc(const Tensor& x, const Bins& bins) {
-  return call_one(histc_op, {x.detach()},
-                  {{"bins", bins.bins}, {"min", bins.low}, {"max", bins.high}});
+  return call_one(
+      histc_op, {x.detach()},
+      {attribute::bins = bins.bins, attribute::min = bins.low, attribute::max = bins.high});
 }
 
 Unique unique(const Tensor& x) {
@@ -319,9 +324,8 @@ Unique unique(const Tensor& x) {
   return result;
 }
 
-gsl::span<const Op* const> sorting_ops() {
-  static const Op* const ops[] = {&bucketize_op, &histc_op, &searchsorted_op, &sort_op, &topk_op};
-  return ops;
+void sorting_ops(OpList& ops) {
+  ops.add({&bucketize_op, &histc_op, &searchsorted_op, &sort_op, &topk_op});
 }
 
 }  // namespace simmesh

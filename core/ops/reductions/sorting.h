@@ -69,7 +69,13 @@ struct Unique {
 // unique's shapes depend on the data, so a distributed tensor raises a RuntimeError.
 Unique unique(const Tensor& x);
 
-// sorting_ops returns the ops of this file.
-gsl::span<const Op* const> sorting_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<bool> descending{"descending"};
+inline constexpr Attribute<bool> largest{"largest"};
+inline constexpr Attribute<bool> right{"right"};
+inline constexpr Attribute<bool> out_int32{"out_int32"};
+inline constexpr Attribute<std::int64_t> bins{"bins"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -10,10 +10,11 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/kernels/folded.h"
+#include "core/ops/kernels/reduction_call.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/reductions/extremes.h"
-#include "core/ops/reductions/folded.h"
-#include "core/ops/reductions/reduction_call.h"
 #include "core/ops/reductions/sums.h"
 
 namespace simmesh {
@@ -45,7 +46,7 @@ DType checked_floating(std::string_view op, DType dtype) {
 }
 
 double divisor_of(const Folded& x, const Attributes& attributes) {
-  return std::fmax(0.0, double(x.count) - attributes.get<double>("correction"));
+  return std::fmax(0.0, double(x.count) - attributes.get(attribute::correction));
 }
 
 // variance[i] and mean[i], not rounded to the dtype.
@@ -132,7 +133,7 @@ void norm_kernel(gsl::span<const Tensor> inputs, const Attributes& attributes,
                  gsl::span<Tensor> outputs) {
   const Tensor& x = inputs[0];
   Tensor& out = outputs[0];
-  double p = attributes.get<double>("ord");
+  double p = attributes.get(attribute::ord);
   Dims dims = reduced_dims(attributes, x.shape().size());
   DimList list(dims);
   if (dims.empty()) {
@@ -187,12 +188,9 @@ const Op dist_op = {
         },
 };
 
-const Op* const statistics_list[] = {&var_op,       &std_op,         &var_mean_op,
-                                     &logsumexp_op, &vector_norm_op, &dist_op};
-
 Attributes moment_attributes(const DimList& dims, const Spread& spread) {
   Attributes attributes = reduction_attributes(dims, spread.keepdim);
-  attributes.set("correction", spread.correction);
+  attributes.set(attribute::correction = spread.correction);
   return attributes;
 }
 
@@ -213,16 +211,18 @@ Tensor logsumexp(const Tensor& x, const DimList& dims, bool keepdim) {
 }
 Tensor vector_norm(const Tensor& x, double p, const DimList& dims, bool keepdim) {
   Attributes attributes = reduction_attributes(dims, keepdim);
-  attributes.set("ord", p);
+  attributes.set(attribute::ord = p);
   return call_one(vector_norm_op, {x}, attributes);
 }
 Tensor norm(const Tensor& x, double p, const DimList& dims, bool keepdim) {
   return vector_norm(x, p, dims, keepdim);
 }
 Tensor dist(const Tensor& a, const Tensor& b, double p) {
-  return call_one(dist_op, {a, b}, {{"ord", p}});
+  return call_one(dist_op, {a, b}, {attribute::ord = p});
 }
 
-gsl::span<const Op* const> statistics_ops() { return statistics_list; }
+void statistics_ops(OpList& ops) {
+  ops.add({&var_op, &std_op, &var_mean_op, &logsumexp_op, &vector_norm_op, &dist_op});
+}
 
 }  // namespace simmesh

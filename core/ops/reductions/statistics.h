@@ -33,7 +33,10 @@ Tensor norm(const Tensor& x, double p = 2.0, const DimList& dims = {}, bool keep
 // dist is the p-norm of the difference.
 Tensor dist(const Tensor& a, const Tensor& b, double p = 2.0);
 
-// statistics_ops returns the ops of this family.
-gsl::span<const Op* const> statistics_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<double> correction{"correction"};
+inline constexpr Attribute<double> ord{"ord"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -7,14 +7,16 @@
 #include "core/arithmetic/reductions/combine.h"
 #include "core/arithmetic/sums/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/logic.h"
-#include "core/ops/elementwise/pointwise_op.h"
 #include "core/ops/elementwise/selection.h"
-#include "core/ops/reductions/folded.h"
-#include "core/ops/reductions/reduction_call.h"
-#include "core/ops/reductions/unrounded_fold.h"
+#include "core/ops/kernels/folded.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/kernels/reduction_call.h"
+#include "core/ops/kernels/unrounded_fold.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -22,7 +24,7 @@ namespace simmesh {
 namespace {
 
 DType summed_dtype(DType dtype, const Attributes& attributes) {
-  return attributes.get_or("dtype", is_floating_point(dtype) ? dtype : DType::int64);
+  return attributes.get_or(attribute::dtype, is_floating_point(dtype) ? dtype : DType::int64);
 }
 
 // Returns the input in the dtype in which it is summed: integers of any width are added in int64.
@@ -70,7 +72,7 @@ void exact_mean(const Tensor& x, const Attributes& attributes, Tensor& out) {
 const Op mean_op = {
     .name = "mean",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
-      DType dtype = attributes.get_or("dtype", inputs[0].dtype);
+      DType dtype = attributes.get_or(attribute::dtype, inputs[0].dtype);
       check_floating_input("mean", dtype);
       return {reduced_type(inputs[0], attributes, dtype)};
     },
@@ -145,9 +147,6 @@ const Op count_nonzero_op = {
         },
 };
 
-const Op* const sums_list[] = {&sum_op, &mean_op, &nansum_op,       &prod_op,
-                               &any_op, &all_op,  &count_nonzero_op};
-
 }  // namespace
 
 Tensor sum(const Tensor& x, const DimList& dims, bool keepdim, std::optional<DType> dtype) {
@@ -175,6 +174,8 @@ Tensor count_nonzero(const Tensor& x, const DimList& dims) {
   return call_one(count_nonzero_op, {x}, reduction_attributes(dims, false));
 }
 
-gsl::span<const Op* const> sum_ops() { return sums_list; }
+void sums_ops(OpList& ops) {
+  ops.add({&sum_op, &mean_op, &nansum_op, &prod_op, &any_op, &all_op, &count_nonzero_op});
+}
 
 }  // namespace simmesh

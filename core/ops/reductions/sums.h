@@ -31,7 +31,4 @@ Tensor all(const Tensor& x, const DimList& dims = {}, bool keepdim = false);
 // count_nonzero counts; int64.
 Tensor count_nonzero(const Tensor& x, const DimList& dims = {});
 
-// sum_ops returns the ops of this family.
-gsl::span<const Op* const> sum_ops();
-
 }  // namespace simmesh

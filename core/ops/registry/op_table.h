@@ -1,9 +1,9 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <initializer_list>
+#include <gsl/span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/check/check.h"
@@ -11,40 +11,38 @@
 
 namespace simmesh {
 
-// OfOp is what a layer above core/ops knows of the op of that name.
+// OfOp is a fact that a layer above core/ops has about the op of that name.
 template <class Value>
 struct OfOp {
   std::string_view op;
   Value value;
 };
 
-// OpTable holds what a layer above core/ops knows of the library's ops, such as their gradients.
-// Each file of that layer lists the ops of one family by their names; the table, which names these
-// files, joins the lists with the registry. A name that is no op, or that comes twice, breaks a
-// contract.
+// OpTable has such facts about the library's ops, for instance their gradients.
+// Each file of that layer adds the ops of one family by their names.
 //
-//   static const OpTable<Gradient> table({product_gradients(), view_gradients()});
-//   const Gradient* gradient = table.find(*find_op("mm"));
+//   static const OfOp<int> costs[] = {{"mm", 3}, {"bmm", 4}};
+//   OpTable<int> table;
+//   table.add(costs);
+//   const int* cost = table.find(*find_op("mm"));
 template <class Value>
 class OpTable {
  public:
-  // The lists must outlive the table.
   using Family = gsl::span<const OfOp<Value>>;
-  explicit OpTable(std::initializer_list<Family> families) {
-    std::size_t count = 0;
-    for (const Family& family : families) count += family.size();
-    entries_.resize(std::bit_ceil(2 * count + 1));
-    for (const Family& family : families)
-      for (const OfOp<Value>& entry : family) {
-        const Op* op = find_op(entry.op);
-        SIMMESH_CHECK(op, "a table of ops names {}, which is no op", entry.op);
-        Entry& place = entries_[place_of(*op)];
-        SIMMESH_CHECK(!place.op, "a table of ops names {} twice", op->name);
-        place = {op, &entry.value};
-      }
+
+  // add adds a family, which must outlive the table. A name that is no op, or that was added
+  // before, breaks a contract.
+  void add(Family family) {
+    for (const OfOp<Value>& entry : family) {
+      const Op* op = find_op(entry.op);
+      SIMMESH_CHECK(op, "a table of ops names {}, which is no op", entry.op);
+      SIMMESH_CHECK(!find(*op), "a table of ops names {} twice", op->name);
+      if (2 * ++count_ > entries_.size()) grow();
+      entries_[place_of(*op)] = {op, &entry.value};
+    }
   }
 
-  // find returns what is known of an op, null where nothing is. Each call of an op asks.
+  // find returns the fact about an op, null where there is none. Each call of an op asks.
   const Value* find(const Op& op) const { return entries_[place_of(op)].value; }
 
  private:
@@ -53,8 +51,8 @@ class OpTable {
     const Value* value = nullptr;
   };
 
-  // Where an op stands, or would: the first place from its hash on that no other op has. More than
-  // half of the places are free.
+  // Returns where an op is, or would be: the first place from its hash on that no other op has. At
+  // least half of the places are free.
   std::size_t place_of(const Op& op) const {
     std::size_t mask = entries_.size() - 1;
     std::size_t place = reinterpret_cast<std::uintptr_t>(&op) * 0x9E3779B97F4A7C15u >> 32;
@@ -62,7 +60,14 @@ class OpTable {
     return place & mask;
   }
 
-  std::vector<Entry> entries_;
+  void grow() {
+    std::vector<Entry> before = std::exchange(entries_, std::vector<Entry>(2 * entries_.size()));
+    for (const Entry& entry : before)
+      if (entry.op) entries_[place_of(*entry.op)] = entry;
+  }
+
+  std::size_t count_ = 0;
+  std::vector<Entry> entries_ = std::vector<Entry>(2);  // a power of two
 };
 
 }  // namespace simmesh

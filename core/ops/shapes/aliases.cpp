@@ -1,7 +1,9 @@
 #include "core/ops/shapes/aliases.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -33,7 +35,7 @@ const Op positive_op = {
 
 std::vector<Tensor> view_dtype_rule(Inputs inputs, const Attributes& attributes) {
   const Tensor& x = inputs[0];
-  auto dtype = attributes.get<DType>("dtype");
+  auto dtype = attributes.get(attribute::dtype);
   auto from = std::int64_t(bytes_per_element(x.dtype())),
        to = std::int64_t(bytes_per_element(dtype));
   Shape shape = x.shape();
@@ -71,15 +73,13 @@ const Op view_as_real_op = {.name = "view_as_real", .view = pairs};
 Tensor alias(const Tensor& x) { return call_one(alias_op, {x}); }
 Tensor positive(const Tensor& x) { return call_one(positive_op, {x}); }
 Tensor view_as_dtype(const Tensor& x, DType dtype) {
-  return x.dtype() == dtype ? alias(x) : call_one(view_dtype_op, {x}, {{"dtype", dtype}});
+  return x.dtype() == dtype ? alias(x) : call_one(view_dtype_op, {x}, {attribute::dtype = dtype});
 }
 Tensor view_as_complex(const Tensor& x) { return call_one(view_as_complex_op, {x}); }
 Tensor view_as_real(const Tensor& x) { return call_one(view_as_real_op, {x}); }
 
-gsl::span<const Op* const> alias_ops() {
-  static const Op* const ops[] = {&alias_op, &positive_op, &view_dtype_op, &view_as_complex_op,
-                                  &view_as_real_op};
-  return ops;
+void aliases_ops(OpList& ops) {
+  ops.add({&alias_op, &positive_op, &view_dtype_op, &view_as_complex_op, &view_as_real_op});
 }
 
 }  // namespace simmesh

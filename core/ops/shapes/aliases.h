@@ -21,7 +21,4 @@ Tensor view_as_dtype(const Tensor& x, DType dtype);
 Tensor view_as_complex(const Tensor& x);
 Tensor view_as_real(const Tensor& x);
 
-// alias_ops returns the ops of this file.
-gsl::span<const Op* const> alias_ops();
-
 }  // namespace simmesh

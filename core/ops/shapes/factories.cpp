@@ -5,7 +5,9 @@
 
 #include "core/arithmetic/functions.h"
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -15,14 +17,15 @@ namespace {
 // Without a value it makes zeros.
 Op filled_op(std::string name, std::optional<double> value) {
   auto shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
-    return {{attributes.get_or("size", Dims(inputs[0].shape.begin(), inputs[0].shape.end())),
-             attributes.get_or("dtype", inputs[0].dtype)}};
+    return {
+        {attributes.get_or(attribute::size, Dims(inputs[0].shape.begin(), inputs[0].shape.end())),
+         attributes.get_or(attribute::dtype, inputs[0].dtype)}};
   };
   auto kernel = [value](gsl::span<const Tensor>, const Attributes& attributes,
                         gsl::span<Tensor> outputs) {
     Tensor& out = outputs[0];
     if (out.bytes() == 0) return;
-    double filled = value ? *value : attributes.get<double>("fill_value");
+    double filled = value ? *value : attributes.get(attribute::fill_value);
     if (filled == 0 && !std::signbit(filled))
       std::memset(out.mutable_data(), 0, out.bytes());
     else
@@ -41,7 +44,7 @@ const Op new_ones_op = filled_op("new_ones", 1);
 const Op new_full_op = filled_op("new_full", {});
 
 Attributes with_dtype(Attributes attributes, std::optional<DType> dtype) {
-  if (dtype) attributes.set("dtype", *dtype);
+  if (dtype) attributes.set(attribute::dtype = *dtype);
   return attributes;
 }
 
@@ -49,7 +52,7 @@ Tensor made_like(const Op& op, const Tensor& x, const Attributes& attributes) {
   return call_one(op, {x.detach()}, attributes);
 }
 
-Attributes of_size(DimSpan shape) { return {{"size", Dims(shape.begin(), shape.end())}}; }
+Attributes of_size(DimSpan shape) { return {attribute::size = Dims(shape.begin(), shape.end())}; }
 
 // An integer dtype drops the fraction of the value, as converted does.
 template <class T>
@@ -108,7 +111,7 @@ Tensor ones_like(const Tensor& x, std::optional<DType> dtype) {
 
 Tensor full_like(const Tensor& x, double value, std::optional<DType> dtype) {
   if (x.distribution())
-    return made_like(full_like_op, x, with_dtype({{"fill_value", value}}, dtype));
+    return made_like(full_like_op, x, with_dtype({attribute::fill_value = value}, dtype));
   return full(x.shape(), dtype.value_or(x.dtype()), value);
 }
 
@@ -126,7 +129,7 @@ Tensor new_ones(const Tensor& x, DimSpan shape, std::optional<DType> dtype) {
 
 Tensor new_full(const Tensor& x, DimSpan shape, double value, std::optional<DType> dtype) {
   Attributes attributes = of_size(shape);
-  attributes.set("fill_value", value);
+  attributes.set(attribute::fill_value = value);
   return made_like(new_full_op, x, with_dtype(std::move(attributes), dtype));
 }
 
@@ -168,10 +171,9 @@ Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) 
   return result;
 }
 
-gsl::span<const Op* const> factory_ops() {
-  static const Op* const ops[] = {&empty_like_op, &full_like_op, &ones_like_op, &zeros_like_op,
-                                  &new_empty_op,  &new_full_op,  &new_ones_op,  &new_zeros_op};
-  return ops;
+void factories_ops(OpList& ops) {
+  ops.add({&empty_like_op, &full_like_op, &ones_like_op, &zeros_like_op, &new_empty_op,
+           &new_full_op, &new_ones_op, &new_zeros_op});
 }
 
 }  // namespace simmesh

@@ -70,7 +70,9 @@ Tensor logspace(const Logspace& values, DType dtype = DType::float32);
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {},
            DType dtype = DType::float32);
 
-// factory_ops returns the ops of this file.
-gsl::span<const Op* const> factory_ops();
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<double> fill_value{"fill_value"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -21,7 +23,7 @@ using Types = gsl::span<const TensorType>;
 bool is_left_out(const Shape& shape) { return shape == Shape{0}; }
 
 std::int64_t cat_dim(Types inputs, const Attributes& attributes) {
-  std::int64_t dim = attributes.get<std::int64_t>("dim");
+  std::int64_t dim = attributes.get(attribute::dim);
   for (const TensorType& type : inputs)
     if (!is_left_out(type.shape)) return wrapped_dim(dim, type.shape.size());
   return wrapped_dim(dim, 1);
@@ -82,7 +84,7 @@ TensorTypes stack_type(Types inputs, const Attributes& attributes) {
             "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
             to_string(DimSpan(inputs[0].shape)), to_string(DimSpan(inputs[i].shape)), i);
   TensorType result = {inputs[0].shape, result_type(inputs)};
-  std::int64_t dim = wrapped_dim(attributes.get<std::int64_t>("dim"), result.shape.size() + 1);
+  std::int64_t dim = wrapped_dim(attributes.get(attribute::dim), result.shape.size() + 1);
   result.shape.insert(result.shape.begin() + dim, std::int64_t(inputs.size()));
   return {result};
 }
@@ -93,7 +95,7 @@ const Op stack_op = {
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           Tensor& out = outputs[0];
-          std::int64_t dim = wrapped_dim(attributes.get<std::int64_t>("dim"), out.shape().size());
+          std::int64_t dim = wrapped_dim(attributes.get(attribute::dim), out.shape().size());
           for (std::size_t i = 0; i < inputs.size(); ++i) {
             Tensor part = out.narrow({.dim = dim, .start = std::int64_t(i), .length = 1});
             copy_(part, converted(inputs[i], out.dtype()).unsqueeze(dim));
@@ -104,11 +106,11 @@ const Op stack_op = {
 }  // namespace
 
 Tensor cat(gsl::span<const Tensor> tensors, std::int64_t dim) {
-  return call_one(cat_op, tensors, {{"dim", dim}});
+  return call_one(cat_op, tensors, {attribute::dim = dim});
 }
 
 Tensor stack(gsl::span<const Tensor> tensors, std::int64_t dim) {
-  return call_one(stack_op, tensors, {{"dim", dim}});
+  return call_one(stack_op, tensors, {attribute::dim = dim});
 }
 
 Tensor hstack(gsl::span<const Tensor> tensors) {
@@ -123,9 +125,6 @@ Tensor vstack(gsl::span<const Tensor> tensors) {
   return cat(rows, 0);
 }
 
-gsl::span<const Op* const> joining_ops() {
-  static const Op* const ops[] = {&cat_op, &stack_op};
-  return ops;
-}
+void joining_ops(OpList& ops) { ops.add({&cat_op, &stack_op}); }
 
 }  // namespace simmesh

@@ -28,7 +28,4 @@ inline Tensor stack(std::initializer_list<Tensor> tensors, std::int64_t dim = 0)
 Tensor hstack(gsl::span<const Tensor> tensors);
 Tensor vstack(gsl::span<const Tensor> tensors);
 
-// joining_ops returns the ops of this file.
-gsl::span<const Op* const> joining_ops();
-
 }  // namespace simmesh

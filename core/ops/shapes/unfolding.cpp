@@ -1,17 +1,19 @@
 #include "core/ops/shapes/unfolding.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
 namespace {
 
 Unfold unfold_of(const Attributes& attributes, const Shape& shape) {
-  Unfold windows = {.dim = wrapped_dim(attributes.get<std::int64_t>("dim"), shape.size()),
-                    .size = attributes.get<std::int64_t>("size"),
-                    .step = attributes.get<std::int64_t>("step")};
+  Unfold windows = {.dim = wrapped_dim(attributes.get(attribute::dim), shape.size()),
+                    .size = attributes.get(attribute::window_size),
+                    .step = attributes.get(attribute::step)};
   std::int64_t length = shape.empty() ? 1 : shape[std::size_t(windows.dim)];
   if (windows.size < 0 || windows.size > length)
     raise(ErrorKind::runtime_error, "unfold",
@@ -45,14 +47,10 @@ const Op unfold_op = {.name = "unfold", .view = unfold_view};
 
 Tensor unfold(const Tensor& x, const Unfold& windows) {
   return call_one(unfold_op, {x},
-                  {{"dim", wrapped_dim(windows.dim, x.shape().size())},
-                   {"size", windows.size},
-                   {"step", windows.step}});
+                  {attribute::dim = wrapped_dim(windows.dim, x.shape().size()),
+                   attribute::window_size = windows.size, attribute::step = windows.step});
 }
 
-gsl::span<const Op* const> unfolding_ops() {
-  static const Op* const ops[] = {&unfold_op};
-  return ops;
-}
+void unfolding_ops(OpList& ops) { ops.add({&unfold_op}); }
 
 }  // namespace simmesh

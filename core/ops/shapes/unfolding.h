@@ -18,7 +18,9 @@ struct Unfold {
 // below zero, and for a step below 1.
 Tensor unfold(const Tensor& x, const Unfold& windows);
 
-// unfolding_ops returns the ops of this file.
-gsl::span<const Op* const> unfolding_ops();
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::int64_t> window_size{"size"};
+}  // namespace attribute
 
 }  // namespace simmesh

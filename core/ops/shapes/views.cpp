@@ -4,9 +4,12 @@
 #include <cstring>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/shapes/view_shapes.h"
+#include "core/ops/op_list.h"
+#include "core/ops/view_arguments.h"
+#include "core/ops/view_shapes.h"
 
 namespace simmesh {
 
@@ -25,7 +28,7 @@ Tensor restrided(const Tensor& x, Shape shape, Strides strides, std::int64_t off
 
 std::vector<Tensor> view_rule(Inputs inputs, const Attributes& attributes) {
   const Tensor& x = inputs[0];
-  Shape shape = shape_of_sizes(attributes.get<Dims>("size"), x.numel(), "view");
+  Shape shape = shape_of_sizes(attributes.get(attribute::size), x.numel(), "view");
   Strides strides;
   if (!view_strides(x, shape, strides))
     raise(ErrorKind::runtime_error, "view",
@@ -46,8 +49,8 @@ const Op transpose_op = {
     .name = "transpose",
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
-      std::int64_t dim0 = wrapped(attributes.get<std::int64_t>("dim0"), x);
-      std::int64_t dim1 = wrapped(attributes.get<std::int64_t>("dim1"), x);
+      std::int64_t dim0 = wrapped(attributes.get(attribute::dim0), x);
+      std::int64_t dim1 = wrapped(attributes.get(attribute::dim1), x);
       return {x.dim() == 0 ? x : x.transpose(dim0, dim1)};
     },
 };
@@ -63,7 +66,7 @@ const Op permute_op = {
     .name = "permute",
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
-      return {x.permute(wrapped_order(attributes.get<Dims>("dims"), x.shape().size()))};
+      return {x.permute(wrapped_order(attributes.get(attribute::dims), x.shape().size()))};
     },
 };
 
@@ -71,7 +74,7 @@ const Op squeeze_op = {
     .name = "squeeze",
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
-      Dims dims = wrapped_dims(attributes.get<Dims>("dim"), x.shape().size());
+      Dims dims = wrapped_dims(attributes.get(attribute::squeezed_dims), x.shape().size());
       Shape shape;
       Strides strides;
       for (std::int64_t dim = 0; dim < x.dim(); ++dim) {
@@ -87,13 +90,13 @@ const Op unsqueeze_op = {
     .name = "unsqueeze",
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
-      return {x.unsqueeze(wrapped_dim(attributes.get<std::int64_t>("dim"), x.shape().size() + 1))};
+      return {x.unsqueeze(wrapped_dim(attributes.get(attribute::dim), x.shape().size() + 1))};
     },
 };
 
 std::vector<Tensor> expand_rule(Inputs inputs, const Attributes& attributes) {
   const Tensor& x = inputs[0];
-  const Dims& size = attributes.get<Dims>("size");
+  const Dims& size = attributes.get(attribute::size);
   if (std::int64_t(size.size()) < x.dim())
     raise(ErrorKind::runtime_error, "expand",
           "the number of sizes provided ({}) must be greater or equal to the number of dimensions "
@@ -149,8 +152,8 @@ const Op slice_op = {
 Tensor selected(const Tensor& x, const Attributes& attributes) {
   if (x.dim() == 0)
     raise(ErrorKind::index_error, "select", "select() cannot be applied to a 0-dim tensor.");
-  std::int64_t at = wrapped(attributes.get<std::int64_t>("dim"), x);
-  std::int64_t index = attributes.get<std::int64_t>("index");
+  std::int64_t at = wrapped(attributes.get(attribute::dim), x);
+  std::int64_t index = attributes.get(attribute::index);
   if (index < -x.size(at) || index >= x.size(at))
     raise(ErrorKind::index_error, "select",
           "select(): index {} out of range for tensor of size {} at dimension {}", index,
@@ -208,10 +211,10 @@ std::vector<Tensor> split_rule(Inputs inputs, const Attributes& attributes) {
   if (x.dim() == 0)
     raise(ErrorKind::runtime_error, "split_with_sizes",
           "split expects at least a 1-dimensional tensor");
-  std::int64_t dim = wrapped(attributes.get<std::int64_t>("dim"), x);
+  std::int64_t dim = wrapped(attributes.get(attribute::dim), x);
   std::vector<Tensor> parts;
   std::int64_t start = 0;
-  for (std::int64_t size : attributes.get<Dims>("split_sizes")) {
+  for (std::int64_t size : attributes.get(attribute::split_sizes)) {
     if (size < 0 || start + size > x.size(dim)) start = x.size(dim) + 1;
     if (start > x.size(dim)) break;
     parts.push_back(x.narrow({.dim = dim, .start = start, .length = size}));
@@ -221,7 +224,7 @@ std::vector<Tensor> split_rule(Inputs inputs, const Attributes& attributes) {
     raise(ErrorKind::runtime_error, "split_with_sizes",
           "split_with_sizes expects split_sizes to sum exactly to {} (input tensor's size at "
           "dimension {}), but got split_sizes={}",
-          x.size(dim), dim, to_string(DimSpan(attributes.get<Dims>("split_sizes"))));
+          x.size(dim), dim, to_string(DimSpan(attributes.get(attribute::split_sizes))));
   return parts;
 }
 
@@ -234,7 +237,7 @@ const Op unbind_op = {
     .name = "unbind",
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
-      std::int64_t dim = wrapped(attributes.get<std::int64_t>("dim"), x);
+      std::int64_t dim = wrapped(attributes.get(attribute::dim), x);
       if (x.dim() == 0)
         raise(ErrorKind::index_error, "unbind",
               "Dimension specified as {} but tensor has no "
@@ -242,7 +245,7 @@ const Op unbind_op = {
               dim);
       std::vector<Tensor> parts;
       for (std::int64_t i = 0; i < x.size(dim); ++i)
-        parts.push_back(selected(x, {{"dim", dim}, {"index", i}}));
+        parts.push_back(selected(x, {attribute::dim = dim, attribute::index = i}));
       return parts;
     },
 };
@@ -262,7 +265,7 @@ Op backward_of(const char* name, PartOf part) {
   return {
       .name = name,
       .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
-        return {{attributes.get<Dims>("input_sizes"), inputs[0].dtype}};
+        return {{attributes.get(attribute::input_sizes), inputs[0].dtype}};
       },
       .kernel =
           [part](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
@@ -289,7 +292,7 @@ const Op diagonal_backward_op =
 }  // namespace
 
 Tensor view(const Tensor& x, DimSpan shape) {
-  return call_one(view_op, {x}, {{"size", shape_of_sizes(shape, x.numel(), "view")}});
+  return call_one(view_op, {x}, {attribute::size = shape_of_sizes(shape, x.numel(), "view")});
 }
 
 Tensor reshape(const Tensor& x, DimSpan sizes) {
@@ -297,7 +300,7 @@ Tensor reshape(const Tensor& x, DimSpan sizes) {
   if (shape == x.shape()) return x;
   Strides strides;
   bool is_view = x.distribution() || view_strides(x, shape, strides);
-  return call_one(view_op, {is_view ? x : clone(x)}, {{"size", shape}});
+  return call_one(view_op, {is_view ? x : clone(x)}, {attribute::size = shape});
 }
 
 Tensor flatten(const Tensor& x, std::int64_t first, std::int64_t last) {
@@ -325,7 +328,8 @@ Tensor unflatten(const Tensor& x, std::int64_t dim, DimSpan sizes) {
 }
 
 Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
-  return call_one(transpose_op, {x}, {{"dim0", wrapped(dim0, x)}, {"dim1", wrapped(dim1, x)}});
+  return call_one(transpose_op, {x},
+                  {attribute::dim0 = wrapped(dim0, x), attribute::dim1 = wrapped(dim1, x)});
 }
 
 Tensor t(const Tensor& x) {
@@ -336,7 +340,7 @@ Tensor t(const Tensor& x) {
 }
 
 Tensor permute(const Tensor& x, DimSpan dims) {
-  return call_one(permute_op, {x}, {{"dims", wrapped_order(dims, x.shape().size())}});
+  return call_one(permute_op, {x}, {attribute::dims = wrapped_order(dims, x.shape().size())});
 }
 
 Tensor movedim(const Tensor& x, std::int64_t source, std::int64_t destination) {
@@ -353,21 +357,21 @@ Tensor squeeze(const Tensor& x) {
   Dims dims;
   for (std::int64_t dim = 0; dim < x.dim(); ++dim)
     if (x.size(dim) == 1) dims.push_back(dim);
-  return dims.empty() ? x : call_one(squeeze_op, {x}, {{"dim", dims}});
+  return dims.empty() ? x : call_one(squeeze_op, {x}, {attribute::squeezed_dims = dims});
 }
 
 Tensor squeeze(const Tensor& x, std::int64_t dim) {
   dim = wrapped(dim, x);
   if (x.dim() == 0 || x.size(dim) != 1) return x;
-  return call_one(squeeze_op, {x}, {{"dim", Dims{dim}}});
+  return call_one(squeeze_op, {x}, {attribute::squeezed_dims = Dims{dim}});
 }
 
 Tensor unsqueeze(const Tensor& x, std::int64_t dim) {
-  return call_one(unsqueeze_op, {x}, {{"dim", wrapped_dim(dim, x.shape().size() + 1)}});
+  return call_one(unsqueeze_op, {x}, {attribute::dim = wrapped_dim(dim, x.shape().size() + 1)});
 }
 
 Tensor expand(const Tensor& x, DimSpan shape) {
-  return call_one(expand_op, {x}, {{"size", Dims(shape.begin(), shape.end())}});
+  return call_one(expand_op, {x}, {attribute::size = Dims(shape.begin(), shape.end())});
 }
 
 Tensor expand_as(const Tensor& x, const Tensor& other) { return expand(x, other.shape()); }
@@ -390,7 +394,7 @@ Tensor narrow(const Tensor& x, const Tensor::Narrow& range) {
 }
 
 Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index) {
-  return call_one(select_op, {x}, {{"dim", wrapped(dim, x)}, {"index", index}});
+  return call_one(select_op, {x}, {attribute::dim = wrapped(dim, x), attribute::index = index});
 }
 
 Tensor slice(const Tensor& x, const SliceRange& range) {
@@ -417,7 +421,8 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t size, std::int64_t dim) 
 
 std::vector<Tensor> split(const Tensor& x, DimSpan sizes, std::int64_t dim) {
   return call(split_op, {x},
-              {{"split_sizes", Dims(sizes.begin(), sizes.end())}, {"dim", wrapped(dim, x)}});
+              {attribute::split_sizes = Dims(sizes.begin(), sizes.end()),
+               attribute::dim = wrapped(dim, x)});
 }
 
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim) {
@@ -432,7 +437,7 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim
 }
 
 std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim) {
-  return call(unbind_op, {x}, {{"dim", wrapped(dim, x)}});
+  return call(unbind_op, {x}, {attribute::dim = wrapped(dim, x)});
 }
 
 Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : clone(x); }
@@ -443,30 +448,27 @@ Tensor detach(const Tensor& x) { return x.detach(); }
 
 Tensor slice_backward(const Tensor& gradient, DimSpan shape, const SliceRange& range) {
   Attributes attributes = slice_attributes(range);
-  attributes.set("input_sizes", Dims(shape.begin(), shape.end()));
+  attributes.set(attribute::input_sizes = Dims(shape.begin(), shape.end()));
   return call_one(slice_backward_op, {gradient}, attributes);
 }
 
 Tensor select_backward(const Tensor& gradient, DimSpan shape, std::int64_t dim,
                        std::int64_t index) {
-  return call_one(
-      select_backward_op, {gradient},
-      {{"input_sizes", Dims(shape.begin(), shape.end())}, {"dim", dim}, {"index", index}});
+  return call_one(select_backward_op, {gradient},
+                  {attribute::input_sizes = Dims(shape.begin(), shape.end()), attribute::dim = dim,
+                   attribute::index = index});
 }
 
 Tensor diagonal_backward(const Tensor& gradient, DimSpan shape, const Diagonal& which) {
   Attributes attributes = diagonal_attributes(which);
-  attributes.set("input_sizes", Dims(shape.begin(), shape.end()));
+  attributes.set(attribute::input_sizes = Dims(shape.begin(), shape.end()));
   return call_one(diagonal_backward_op, {gradient}, attributes);
 }
 
-gsl::span<const Op* const> view_ops() {
-  static const Op* const ops[] = {
-      &clone_op,           &diagonal_op, &diagonal_backward_op, &expand_op, &permute_op, &select_op,
-      &select_backward_op, &slice_op,    &slice_backward_op,    &split_op,  &squeeze_op, &t_op,
-      &transpose_op,       &unbind_op,   &unsqueeze_op,         &view_op,   &reshape_op,
-  };
-  return ops;
+void views_ops(OpList& ops) {
+  ops.add({&clone_op, &diagonal_op, &diagonal_backward_op, &expand_op, &permute_op, &select_op,
+           &select_backward_op, &slice_op, &slice_backward_op, &split_op, &squeeze_op, &t_op,
+           &transpose_op, &unbind_op, &unsqueeze_op, &view_op, &reshape_op});
 }
 
 }  // namespace simmesh

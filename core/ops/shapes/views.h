@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/ops/op.h"
-#include "core/ops/shapes/view_arguments.h"
+#include "core/ops/view_arguments.h"
 
 namespace simmesh {
 
@@ -116,7 +116,11 @@ Tensor slice_backward(const Tensor& gradient, DimSpan shape, const SliceRange& r
 Tensor select_backward(const Tensor& gradient, DimSpan shape, std::int64_t dim, std::int64_t index);
 Tensor diagonal_backward(const Tensor& gradient, DimSpan shape, const Diagonal& which);
 
-// view_ops returns the ops of this file.
-gsl::span<const Op* const> view_ops();
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::int64_t> dim0{"dim0"};
+inline constexpr Attribute<Dims> split_sizes{"split_sizes"};
+inline constexpr Attribute<Dims> squeezed_dims{"dim"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -1,4 +1,4 @@
-"""What differs between the answers of two versions of PyTorch to the same questions."""
+"""Compares the answers of two versions of PyTorch to the same questions."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from simmesh.world import raise_failure
 
 @dataclass(frozen=True)
 class Settings:
-    """How ranks run while cases are recorded. The record doesn't depend on schedule and seed."""
+    """The options of ranks that record. The record doesn't depend on schedule and seed."""
 
     schedule: str = "fifo"
     seed: int = 0
@@ -30,7 +30,7 @@ def source() -> str:
 
 
 def on_ranks(body: Callable[[int], Any], ranks: int, settings: Settings = Settings()) -> list[Any]:
-    """What ``body(rank)`` returns on each rank, with the default process group made.
+    """Returns the value of ``body(rank)`` on each rank, with the default process group made.
 
     Raises what the first failing rank raised, with the report as its note.
     """
@@ -53,7 +53,7 @@ def on_ranks(body: Callable[[int], Any], ranks: int, settings: Settings = Settin
 
 
 def world_of(case: dict[str, Any]) -> int:
-    """How many ranks a case's world has."""
+    """Returns the number of ranks of a case's world."""
     mesh = case["mesh"]
     ranks = mesh.get("ranks") or range(math.prod(mesh["shape"]))
     return max([int(case.get("world", 0)), *(rank + 1 for rank in ranks)])

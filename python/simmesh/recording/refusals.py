@@ -16,7 +16,7 @@ _CLASSES = (
     "ZeroDivisionError",
 )
 
-# What is the same in the messages of one refusal, whatever tensor and mesh it is about.
+# Each phrase is common to all messages of one refusal, whatever the tensor and the mesh.
 _PHRASES = (
     "Redistribution from one partial type",
     "redistributing to Partial is for internal use only",

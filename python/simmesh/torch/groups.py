@@ -58,7 +58,7 @@ def group_of(boxed: Any) -> Group | None:
 def rendezvous(
     url: str, rank: int = -1, world_size: int = -1, **options: Any
 ) -> Iterator[tuple[RankStore, int, int]]:
-    """What ``torch.distributed.rendezvous`` is in a rank: no file or port is opened."""
+    """Replaces ``torch.distributed.rendezvous`` in a rank: no file or port is opened."""
     state = rank_state.of_rank()
     parts = urlparse(url)
     query = parse_qs(parts.query)
@@ -86,7 +86,7 @@ def new_process_group(
     group_desc: str | None = None,
     **options: Any,
 ) -> tuple[Any, Any]:
-    """What ``_new_process_group_helper`` is in a rank.
+    """Replaces ``_new_process_group_helper`` in a rank.
 
     ``global_ranks_in_group`` is empty for the default group. Returns the group and its store, or
     ``GroupMember.NON_GROUP_MEMBER`` and None.
@@ -130,7 +130,7 @@ def split_group(
     backend: str | None = None,
     **options: Any,
 ) -> Any:
-    """What ``split_group`` is in a rank: it needs no device, and no backend that can split."""
+    """Replaces ``split_group`` in a rank: it needs no device, and no backend that can split."""
     state = rank_state.of_rank()
     if not split_ranks:
         raise ValueError(f"[torch/groups] split_ranks: expected lists of ranks, got {split_ranks}")

@@ -36,7 +36,7 @@ class HeldWorks:
 
 
 def _references(work: Any) -> int:
-    """How many references C++ code has to a work; one of them is that of the Python object.
+    """Returns the number of references of C++ code to a work. The Python object has one of them.
 
     A Python object of pybind11 begins with the address of its C++ object, and that with the address
     of its virtual functions and the number of references.
@@ -49,7 +49,7 @@ def _references(work: Any) -> int:
 
 @functools.cache
 def _can_count() -> bool:
-    """Whether the references are where they are looked for. If not, all works are kept."""
+    """True if the references are found in the expected place. If not, all works are kept."""
     if sys.implementation.name != "cpython":
         return False
 

@@ -1,4 +1,4 @@
-"""What each collective operator of torch does in a rank: it starts an operation of simmesh's core.
+"""The collective operators of torch in a rank: each starts an operation of simmesh's core.
 
 An operation is started and returns; its operands are read when the last member has come and its
 results are written at that moment, so a program that touches a buffer too early can be caught.

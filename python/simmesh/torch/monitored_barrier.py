@@ -9,7 +9,7 @@ from simmesh import _core
 from simmesh.torch import rank_state
 from simmesh.torch.rank_state import Group
 
-# What torch passes where the caller named no time (30 minutes): a deadlock is then reported at once
+# torch passes this where the caller named no time (30 minutes): a deadlock is then reported at once
 # instead.
 _DEFAULT_MS = 1_800_000
 

@@ -1,4 +1,4 @@
-"""What simmesh keeps for each rank of a run of torch programs."""
+"""The state that simmesh keeps for each rank of a run of torch programs."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Group:
 
 
 class SharedState:
-    """What the ranks of one run share outside of their tensors: the seed of what is random, the
-    keys of stores, and who is in which barrier.
+    """The state that the ranks of one run share outside of their tensors: the seed of what is
+    random, the keys of stores, and who is in which barrier.
     """
 
     def __init__(self, ranks: int, seed: int) -> None:

@@ -26,7 +26,7 @@ TORCH_SEED = 67280421310721
 
 @dataclass
 class Run:
-    """How a run ended, and what the program returned on each rank (None where it didn't return)."""
+    """The outcome of a run, and each rank's return value (None where the program didn't return)."""
 
     outcome: _core.Outcome
     results: list[Any]

@@ -147,7 +147,7 @@ class RankStore(dist.Store):
 
 
 class RankFileStore(RankStore):
-    """What ``FileStore`` is in a rank: nothing is written to the file."""
+    """Replaces ``FileStore`` in a rank: nothing is written to the file."""
 
     def __init__(self, file_name: str, world_size: int = -1) -> None:
         super().__init__(f"file {file_name}")
@@ -155,7 +155,7 @@ class RankFileStore(RankStore):
 
 
 class RankTCPStore(RankStore):
-    """What ``TCPStore`` is in a rank: no port is opened."""
+    """Replaces ``TCPStore`` in a rank: no port is opened."""
 
     def __init__(self, host_name: str, port: int, *arguments: Any, **options: Any) -> None:
         super().__init__(f"{host_name}:{port}")

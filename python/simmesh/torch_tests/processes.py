@@ -13,7 +13,7 @@ from simmesh.torch_tests.ranks import Ending, run_ranks
 
 
 class _Process:
-    """What the test case asks of a process that has ended."""
+    """Stands for a process that has ended, as far as the test case asks."""
 
     _ids = itertools.count(1)
 

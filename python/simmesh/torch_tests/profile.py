@@ -1,4 +1,5 @@
-"""What torch's tests see of the autograd profiler in a rank: the collectives that the rank started.
+"""Stands for the autograd profiler in torch's tests in a rank: it has the collectives that the
+rank started.
 
 The real profiler is one for the process and can't run in two ranks; these tests look in it for
 their collectives only.

@@ -22,7 +22,7 @@ schedules = 1
 
 @dataclass
 class Ending:
-    """How a rank ended: its exit code, the exception that left it, and what it sent to the host."""
+    """The end of a rank: its exit code, its exception, and its messages to the host."""
 
     exit_code: int = 0
     exception: BaseException | None = None

@@ -1,8 +1,9 @@
 #include "core/ops/elementwise/activations.h"
 
-#include "sharding/strategies/families.h"
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -10,14 +11,14 @@ namespace {
 
 // A value above the threshold makes the result fall where the argument rises.
 StrategyRows threshold_rows(const StrategyRequest& call) {
-  double threshold = number_or(call.attributes, "threshold", 0).as<double>();
-  double value = number_or(call.attributes, "value", 0).as<double>();
+  double threshold = call.attributes.get_or(attribute::threshold, 0).as<double>();
+  double value = call.attributes.get_or(attribute::value, 0).as<double>();
   return elementwise_rows(call, value <= threshold ? increasing_rows() : StrategyRows());
 }
 
 }  // namespace
 
-gsl::span<const OpStrategy> activation_strategies() {
+void activations_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"relu", elementwise(increasing_rows())},
       {"hardtanh", elementwise()},
@@ -32,7 +33,7 @@ gsl::span<const OpStrategy> activation_strategies() {
       {"hardsigmoid", elementwise()},
       {"hardswish", elementwise()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

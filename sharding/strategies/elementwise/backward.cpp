@@ -1,17 +1,17 @@
 #include "core/ops/elementwise/backward.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
-gsl::span<const OpStrategy> slope_strategies() {
+void backward_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"sigmoid_backward", elementwise()},   {"tanh_backward", elementwise()},
       {"threshold_backward", elementwise()}, {"silu_backward", elementwise()},
       {"gelu_backward", elementwise()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

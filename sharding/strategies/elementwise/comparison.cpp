@@ -2,8 +2,8 @@
 
 #include "collectives/collectives.h"
 #include "core/ops/call.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -27,7 +27,7 @@ std::vector<Tensor> equal_everywhere(const LocalCall& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> comparison_strategies() {
+void comparison_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"eq", elementwise()},
       {"ne", elementwise()},
@@ -37,7 +37,7 @@ gsl::span<const OpStrategy> comparison_strategies() {
       {"ge", elementwise()},
       {"equal", {.rows = equal_rows, .accepts_short_dims = true, .compute = equal_everywhere}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

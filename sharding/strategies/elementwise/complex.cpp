@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -33,13 +33,13 @@ StrategyRows complex_abs_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> complex_strategies() {
+void complex_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"complex_abs", {.rows = complex_abs_rows, .accepts_short_dims = true}},
       {"complex_conj", of_pairs(linear_rows())},
       {"complex_mul", of_pairs(product_rows())},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,8 +1,8 @@
 #include "core/ops/elementwise/conversion.h"
 
 #include "sharding/strategies/conversion_rows.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -14,12 +14,12 @@ StrategyRows to_copy_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> conversion_strategies() {
+void conversion_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"_to_copy", {.rows = to_copy_rows, .accepts_short_dims = true}},
       {"_local_scalar_dense", {}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,14 +1,14 @@
 #include "core/ops/elementwise/elementary.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 // A function that isn't defined everywhere passes no partial placement: a rank's part may be
 // outside its domain.
-gsl::span<const OpStrategy> elementary_strategies() {
+void elementary_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"exp", elementwise(increasing_rows())},
       {"exp2", elementwise(increasing_rows())},
@@ -29,7 +29,7 @@ gsl::span<const OpStrategy> elementary_strategies() {
       {"sigmoid", elementwise(increasing_rows())},
       {"logaddexp", elementwise(increasing_pair_rows())},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,17 +1,17 @@
 #include "core/ops/elementwise/gamma.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
-gsl::span<const OpStrategy> gamma_strategies() {
+void gamma_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"lgamma", elementwise()},
       {"digamma", elementwise()},
       {"trigamma", elementwise()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,8 +1,9 @@
 #include "core/ops/elementwise/inplace.h"
 
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/conversion_rows.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -15,7 +16,7 @@ StrategyRows copy_rows(const StrategyRequest& call) {
 // If every rank writes the same value, its average, maximum and minimum are that value, but its sum
 // isn't, unless it is zero.
 StrategyRows fill_rows(const StrategyRequest& call) {
-  auto number = number_in(call.attributes, "value");
+  auto number = call.attributes.number_in(attribute::value);
   bool is_zero = number && number->as<double>() == 0.0;
   StrategyRows rows;
   for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::max, ReduceOp::min}) {
@@ -28,12 +29,12 @@ StrategyRows fill_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> inplace_strategies() {
+void inplace_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"copy", {.rows = copy_rows, .accepts_short_dims = true}},
       {"fill", {.rows = fill_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

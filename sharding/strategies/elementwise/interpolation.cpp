@@ -1,17 +1,17 @@
 #include "core/ops/elementwise/interpolation.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
-gsl::span<const OpStrategy> interpolation_strategies() {
+void interpolation_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"lerp", elementwise()},
       {"addcmul", elementwise()},
       {"addcdiv", elementwise()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

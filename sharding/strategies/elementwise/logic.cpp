@@ -1,11 +1,11 @@
 #include "core/ops/elementwise/logic.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
-gsl::span<const OpStrategy> logic_strategies() {
+void logic_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"logical_and", elementwise()}, {"logical_or", elementwise()},
       {"logical_xor", elementwise()}, {"logical_not", elementwise()},
@@ -14,7 +14,7 @@ gsl::span<const OpStrategy> logic_strategies() {
       {"isnan", elementwise()},       {"isinf", elementwise()},
       {"isfinite", elementwise()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,12 +1,12 @@
 #include "core/ops/elementwise/pointwise.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
-gsl::span<const OpStrategy> pointwise_strategies() {
+void pointwise_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"add", going_on(elementwise(additive_rows()))},
       {"sub", elementwise(additive_rows())},
@@ -24,7 +24,7 @@ gsl::span<const OpStrategy> pointwise_strategies() {
       {"sgn", elementwise(increasing_rows())},
       {"reciprocal", elementwise()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

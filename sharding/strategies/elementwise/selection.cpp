@@ -1,8 +1,8 @@
 #include "core/ops/elementwise/selection.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -22,15 +22,15 @@ StrategyRows clamp_rows(const StrategyRequest& call) {
 // need not give the largest result.
 StrategyRows nan_to_num_rows(const StrategyRequest& call) {
   double most = largest_finite(call.inputs[0].dtype);
-  double above = number_or(call.attributes, "posinf", most).as<double>();
-  double below = number_or(call.attributes, "neginf", -most).as<double>();
+  double above = call.attributes.get_or(attribute::posinf, most).as<double>();
+  double below = call.attributes.get_or(attribute::neginf, -most).as<double>();
   bool is_increasing = above >= most && below <= -most;
   return elementwise_rows(call, is_increasing ? increasing_rows() : StrategyRows());
 }
 
 }  // namespace
 
-gsl::span<const OpStrategy> selection_strategies() {
+void selection_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"maximum", elementwise(largest_rows())},
       {"minimum", elementwise(least_rows())},
@@ -42,7 +42,7 @@ gsl::span<const OpStrategy> selection_strategies() {
       {"copysign", elementwise()},
       {"nan_to_num", {.rows = nan_to_num_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,12 +1,12 @@
 #include "core/ops/elementwise/trigonometry.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
-gsl::span<const OpStrategy> trigonometry_strategies() {
+void trigonometry_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"sin", elementwise()},
       {"cos", elementwise()},
@@ -23,7 +23,7 @@ gsl::span<const OpStrategy> trigonometry_strategies() {
       {"atan2", elementwise()},
       {"hypot", elementwise()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,10 +1,10 @@
 #include "core/ops/indexing/gathering.h"
 
 #include "core/ops/call.h"
-#include "core/ops/indexing/places.h"
-#include "sharding/strategies/families.h"
-#include "sharding/strategies/indexing/table_lookup.h"
+#include "core/ops/kernels/places.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/strategy_table.h"
+#include "sharding/strategies/table_lookup.h"
 
 namespace simmesh {
 
@@ -26,7 +26,7 @@ std::vector<Tensor> embedded_piece(const LocalCall& call) { return looked_up(cal
 
 Attributes without_padding(const LocalCall& call) {
   Attributes attributes = call.attributes;
-  attributes.set("padding_idx", std::int64_t(-1));
+  attributes.set(attribute::padding_idx = -1);
   return attributes;
 }
 
@@ -81,7 +81,7 @@ StrategyRows one_hot_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> gathering_strategies() {
+void gathering_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"embedding",
        {.rows = embedding_rows, .local_attributes = without_padding, .compute = embedded_piece}},
@@ -90,7 +90,7 @@ gsl::span<const OpStrategy> gathering_strategies() {
       {"index_select", {.rows = index_select_rows}},
       {"one_hot", {.rows = one_hot_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -91,12 +91,12 @@ StrategyRows index_put_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> indexing_strategies() {
+void indexing_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"index", {.rows = index_rows, .takes_list = true}},
       {"index_put", going_on({.rows = index_put_rows, .takes_list = true})},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

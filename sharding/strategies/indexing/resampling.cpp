@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "sharding/strategies/families.h"
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -18,8 +19,8 @@ StrategyRows image_rows(const StrategyRequest& call) {
 // A quarter turn exchanges two dims and reverses one of them, so that the other stays in order; two
 // quarter turns reverse both.
 StrategyRows turning_rows(const StrategyRequest& call) {
-  const Dims& dims = call.attributes.get<Dims>("dims");
-  std::int64_t turns = (call.attributes.get<std::int64_t>("k") % 4 + 4) % 4;
+  const Dims& dims = call.attributes.get(attribute::dims);
+  std::int64_t turns = (call.attributes.get(attribute::k) % 4 + 4) % 4;
   return moving_rows(call, [&dims, turns](std::int64_t dim) -> std::int64_t {
     bool is_first = dim == dims[0], is_second = dim == dims[1];
     if (turns == 0 || (!is_first && !is_second)) return dim;
@@ -31,14 +32,14 @@ StrategyRows turning_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> resampling_strategies() {
+void resampling_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"upsample_nearest", {.rows = image_rows}},
       {"upsample_nearest_backward",
-       {.rows = image_rows, .local_attributes = with_output_shape("input_sizes")}},
+       {.rows = image_rows, .local_attributes = with_output_shape(attribute::input_sizes)}},
       {"rot90", {.rows = turning_rows}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

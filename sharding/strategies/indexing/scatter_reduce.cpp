@@ -1,14 +1,14 @@
 #include "core/ops/indexing/scattering.h"
-#include "sharding/strategies/families.h"
-#include "sharding/strategies/indexing/scatter_rows.h"
+#include "sharding/strategies/scatter_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
-gsl::span<const OpStrategy> scatter_reduce_strategies() {
+void scatter_reduce_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"scatter_reduce", {.rows = scatter_rows}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

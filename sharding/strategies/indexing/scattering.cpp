@@ -1,9 +1,9 @@
 #include "core/ops/indexing/scattering.h"
 
-#include "core/ops/indexing/places.h"
-#include "sharding/strategies/families.h"
-#include "sharding/strategies/indexing/scatter_rows.h"
+#include "core/ops/kernels/places.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/scatter_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -42,7 +42,7 @@ StrategyRows index_source_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> scattering_strategies() {
+void scattering_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"scatter", {.rows = scatter_rows}},
       {"scatter_add", going_on({.rows = scatter_rows})},
@@ -50,7 +50,7 @@ gsl::span<const OpStrategy> scattering_strategies() {
       {"index_copy", {.rows = index_source_rows}},
       {"index_fill", {.rows = index_fill_rows}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,8 +1,8 @@
 #include "core/ops/indexing/view_scattering.h"
 
-#include "core/ops/indexing/places.h"
-#include "sharding/strategies/families.h"
+#include "core/ops/kernels/places.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -30,12 +30,12 @@ StrategyRows slice_scatter_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> view_scattering_strategies() {
+void view_scattering_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"select_scatter", {.rows = rows_beside_dim}},
       {"slice_scatter", {.rows = slice_scatter_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,9 +1,10 @@
 #include "core/ops/matrices/compositions.h"
 
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -13,17 +14,17 @@ namespace {
 // either.
 StrategyRows cross_rows(const StrategyRequest& call) {
   StrategyRows rows = elementwise_rows(call, product_rows());
-  rows.erase(rows.begin() + call.attributes.get<std::int64_t>("dim"));
+  rows.erase(rows.begin() + call.attributes.get(attribute::dim));
   return linear_in(call, std::move(rows));
 }
 
 }  // namespace
 
-gsl::span<const OpStrategy> composition_strategies() {
+void compositions_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"linalg_cross", {.rows = cross_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

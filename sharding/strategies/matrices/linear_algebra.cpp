@@ -1,7 +1,7 @@
 #include "core/ops/matrices/linear_algebra.h"
 
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -27,7 +27,7 @@ StrategyRows solve_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> linear_algebra_strategies() {
+void linear_algebra_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"linalg_cholesky", by_matrix()},
       {"linalg_inv", by_matrix()},
@@ -35,7 +35,7 @@ gsl::span<const OpStrategy> linear_algebra_strategies() {
       {"linalg_slogdet", by_matrix()},
       {"linalg_solve", {.rows = solve_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

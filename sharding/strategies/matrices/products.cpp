@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -124,7 +124,7 @@ constexpr Contraction batches = {"bmk", "bkn", "bmn"};
 
 }  // namespace
 
-gsl::span<const OpStrategy> product_strategies() {
+void products_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"mm", product_strategy(matrices)},
       {"bmm", product_strategy(batches)},
@@ -137,7 +137,7 @@ gsl::span<const OpStrategy> product_strategies() {
                         call.inputs.size() > 2 ? call.inputs[2] : Tensor())};
        }}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,16 +1,16 @@
 #include "core/ops/matrices/spectral.h"
 
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
-gsl::span<const OpStrategy> spectral_strategies() {
+void spectral_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"linalg_qr", {}},
       {"linalg_eigh", {}},
       {"linalg_svd", {}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

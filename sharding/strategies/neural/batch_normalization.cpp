@@ -1,6 +1,6 @@
 #include "core/ops/neural/batch_normalization.h"
 
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -17,11 +17,11 @@ StrategyRows channel_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> batch_normalization_strategies() {
+void batch_normalization_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"native_batch_norm", {.rows = channel_rows}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,7 +1,7 @@
 #include "core/ops/neural/convolution.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/local_sizes.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -62,15 +62,15 @@ bool cuts_between_windows(const MeshRequest& request, const MeshCandidate& candi
 
 }  // namespace
 
-gsl::span<const OpStrategy> convolution_strategies() {
+void convolution_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"convolution", {.rows = convolution_rows, .filter = cuts_between_windows}},
       {"convolution_weight",
        {.rows = weight_rows,
         .filter = cuts_between_windows,
-        .local_attributes = local_sizes("weight_size")}},
+        .local_attributes = local_sizes(attribute::weight_size)}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/check/error.h"
-#include "core/ops/neural/class_targets.h"
+#include "core/ops/kernels/normalized_groups.h"
 #include "core/ops/neural/losses.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -41,8 +41,8 @@ StrategyRows nll_loss_operand_rows(const StrategyRequest& call) {
 // All have one placement along the dims that aren't normalized; parameters, which come last, are
 // whole.
 StrategyRows layer_norm_operand_rows(const StrategyRequest& call) {
-  std::size_t normalized = call.attributes.get<Dims>("normalized_shape").size();
-  std::int64_t parameters = call.attributes.get<std::int64_t>("parameters");
+  std::size_t normalized = call.attributes.get(attribute::normalized_shape).size();
+  std::int64_t parameters = call.attributes.get(attribute::parameters);
   StrategyRows rows;
   for (std::size_t dim = 0; dim + normalized < call.inputs[0].shape.size(); ++dim) {
     StrategyRow row = common_dim_row(call, std::int64_t(dim));
@@ -64,7 +64,7 @@ StrategyRows convolution_operand_rows(const StrategyRequest& call) {
 // The gradient of an operation keeps its split, and a partial one becomes replicated; or it is
 // replicated, where a dim is too short to be split.
 bool keeps_splits(const MeshRequest& request, const MeshCandidate& candidate) {
-  if (request.call.attributes.get<std::string>("of") != "operation") return true;
+  if (request.call.attributes.get(attribute::of) != "operation") return true;
   const Placements &given = *request.given[0], &wanted = *candidate.inputs[0];
   bool is_whole = std::all_of(wanted.begin(), wanted.end(),
                               [](const Placement& one) { return one.is_replicate(); });
@@ -75,7 +75,7 @@ bool keeps_splits(const MeshRequest& request, const MeshCandidate& candidate) {
 }
 
 StrategyRows operand_rows(const StrategyRequest& call) {
-  const auto& of = call.attributes.get<std::string>("of");
+  const auto& of = call.attributes.get(attribute::of);
   if (of == "operation") return kept_dim_rows(call);
   if (of == "nll_loss") return nll_loss_operand_rows(call);
   if (of == "layer_norm") return layer_norm_operand_rows(call);
@@ -87,11 +87,11 @@ StrategyRows operand_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> gradient_operand_strategies() {
+void gradient_operands_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"gradient_operands", {.rows = operand_rows, .filter = keeps_splits, .only_aligns = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

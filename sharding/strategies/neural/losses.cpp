@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "core/ops/neural/class_targets.h"
 #include "core/ops/promotion.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -103,13 +102,13 @@ ShardingStrategy element_loss() { return {.rows = element_loss_rows, .filter = h
 
 }  // namespace
 
-gsl::span<const OpStrategy> loss_strategies() {
+void losses_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"nll_loss_forward", {.rows = class_loss_rows}},
       {"mse_loss", element_loss()},
       {"binary_cross_entropy_with_logits", element_loss()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

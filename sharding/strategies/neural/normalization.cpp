@@ -1,6 +1,7 @@
 #include "core/ops/neural/normalization.h"
 
-#include "sharding/strategies/families.h"
+#include "core/ops/kernels/normalized_groups.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -18,7 +19,7 @@ StrategyRow outer_row(const StrategyRequest& call, std::int64_t dim) {
 
 // Rows for all dims before those that are normalised.
 StrategyRows outer_rows(const StrategyRequest& call) {
-  std::size_t normalized = call.attributes.get<Dims>("normalized_shape").size();
+  std::size_t normalized = call.attributes.get(attribute::normalized_shape).size();
   StrategyRows rows;
   for (std::size_t dim = 0; dim + normalized < call.inputs[0].shape.size(); ++dim)
     rows.push_back(outer_row(call, std::int64_t(dim)));
@@ -27,14 +28,14 @@ StrategyRows outer_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> normalization_strategies() {
+void normalization_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"native_layer_norm", {.rows = outer_rows, .accepts_short_dims = true}},
       {"_fused_rms_norm", {.rows = outer_rows, .accepts_short_dims = true}},
       {"native_group_norm",
        {.rows = [](const StrategyRequest& call) { return StrategyRows{outer_row(call, 0)}; }}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,9 +1,10 @@
 #include "core/ops/neural/pooling.h"
 
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/local_sizes.h"
 #include "sharding/strategies/partial_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -28,16 +29,16 @@ StrategyRows average_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> pooling_strategies() {
+void pooling_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"avg_pool2d", {.rows = average_rows, .accepts_short_dims = true}},
       {"avg_pool2d_backward",
        {.rows = average_rows,
         .accepts_short_dims = true,
-        .local_attributes = local_sizes("input_sizes")}},
+        .local_attributes = local_sizes(attribute::input_sizes)}},
       {"max_pool2d_with_indices", {.rows = image_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

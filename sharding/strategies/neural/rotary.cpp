@@ -1,7 +1,7 @@
 #include "core/ops/neural/rotary.h"
 
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -25,11 +25,11 @@ StrategyRows turned_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> rotary_strategies() {
+void rotary_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"rotary_embedding", {.rows = turned_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -2,9 +2,9 @@
 
 #include "core/ops/call.h"
 #include "sharding/dtensor/local_boxes.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/like_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -15,13 +15,13 @@ namespace {
 Attributes draw_of(const LocalCall& call, const LocalBox& box) {
   Attributes attributes = call.attributes;
   Dims offset = box.global_offset;
-  if (attributes.has("global_shape")) {
-    const Dims& start = attributes.get<Dims>("offset");
+  if (attributes.has(attribute::global_shape)) {
+    const Dims& start = attributes.get(attribute::global_offset);
     for (std::size_t dim = 0; dim < offset.size(); ++dim) offset[dim] += start[dim];
   } else {
-    attributes.set("global_shape", call.output_specs[0]->shape);
+    attributes.set(attribute::global_shape = call.output_specs[0]->shape);
   }
-  attributes.set("offset", offset);
+  attributes.set(attribute::global_offset = offset);
   return attributes;
 }
 
@@ -68,7 +68,7 @@ ShardingStrategy drawn_like() {
 
 }  // namespace
 
-gsl::span<const OpStrategy> random_strategies() {
+void random_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"rand", {}},
       {"randn", {}},
@@ -77,7 +77,7 @@ gsl::span<const OpStrategy> random_strategies() {
       {"bernoulli", drawn_for_elements()},
       {"native_dropout", drawn_for_elements()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,10 +1,10 @@
 #include "core/ops/reductions/extremes.h"
 
 #include "core/ops/call.h"
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
-#include "sharding/strategies/reductions/place_of_extreme.h"
+#include "sharding/strategies/place_of_extreme.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -38,7 +38,7 @@ ShardingStrategy index_of_extreme(ReduceOp op) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> extreme_strategies() {
+void extremes_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"amax", extreme(ReduceOp::max)},
       {"amin", extreme(ReduceOp::min)},
@@ -49,7 +49,7 @@ gsl::span<const OpStrategy> extreme_strategies() {
       {"max.dim", reduction()},
       {"min.dim", reduction()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

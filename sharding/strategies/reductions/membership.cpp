@@ -1,6 +1,6 @@
 #include "core/ops/reductions/membership.h"
 
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -17,11 +17,11 @@ StrategyRows membership_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> membership_strategies() {
+void membership_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"isin", {.rows = membership_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

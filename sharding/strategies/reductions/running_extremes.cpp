@@ -1,16 +1,16 @@
 #include "core/ops/reductions/running_extremes.h"
 
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
-gsl::span<const OpStrategy> running_extreme_strategies() {
+void running_extremes_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"cummax", along_dim()},
       {"cummin", along_dim()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

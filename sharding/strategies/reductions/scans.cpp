@@ -1,17 +1,17 @@
 #include "core/ops/reductions/scans.h"
 
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/partial_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
-gsl::span<const OpStrategy> scan_strategies() {
+void scans_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"cumsum", along_dim(linear_rows())},
       {"cumprod", along_dim()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

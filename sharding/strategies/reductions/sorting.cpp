@@ -2,8 +2,9 @@
 
 #include <utility>
 
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -33,7 +34,9 @@ StrategyRows bucket_rows(const StrategyRequest& call) {
 // Without given limits a histogram spans the least to the greatest of all elements.
 StrategyRows histogram_rows(const StrategyRequest& call) {
   StrategyRows rows;
-  if (call.attributes.get<double>("min") == call.attributes.get<double>("max")) return rows;
+  if (call.attributes.get(attribute::min).as<double>() ==
+      call.attributes.get(attribute::max).as<double>())
+    return rows;
   for (std::int64_t dim = 0; dim < std::int64_t(call.inputs[0].shape.size()); ++dim)
     rows.push_back(rule({Shard(dim)}, Partial(ReduceOp::sum)));
   return rows;
@@ -41,7 +44,7 @@ StrategyRows histogram_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> sorting_strategies() {
+void sorting_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"sort", along_dim()},
       {"topk", along_dim()},
@@ -49,7 +52,7 @@ gsl::span<const OpStrategy> sorting_strategies() {
       {"searchsorted", {.rows = search_rows}},
       {"histc", {.rows = histogram_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -4,17 +4,17 @@
 #include <limits>
 
 #include "core/ops/call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "core/ops/promotion.h"
-#include "core/ops/reductions/reduction_call.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
 namespace {
 
-double exponent_of(const Attributes& attributes) { return attributes.get<double>("ord"); }
+double exponent_of(const Attributes& attributes) { return attributes.get(attribute::ord); }
 
 // Returns the partial placement by which the norms of parts give the norm of the whole.
 Placement partial_norm(double p) {
@@ -55,7 +55,7 @@ StrategyRows dist_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> statistics_strategies() {
+void statistics_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"var", reduction()},
       {"std", reduction()},
@@ -64,7 +64,7 @@ gsl::span<const OpStrategy> statistics_strategies() {
       {"linalg_vector_norm", vector_norm_strategy()},
       {"dist", {.rows = dist_rows, .compute = norm_of_piece}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

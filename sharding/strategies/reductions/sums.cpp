@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -55,19 +55,19 @@ ShardingStrategy average() {
 }
 
 // If one part of a partial sum is NaN, so is the whole, which counts as zero; the other parts alone
-// can't tell. A call whose attribute "passes_partial" is true promises that there is none.
+// can't tell. A call with attribute::passes_partial promises that there is none.
 ShardingStrategy sum_without_nans() {
   return {.rows =
               [](const StrategyRequest& call) {
                 return combining_rows(call, ReduceOp::sum,
-                                      call.attributes.get_or("passes_partial", false));
+                                      call.attributes.get_or(attribute::passes_partial, false));
               },
           .accepts_short_dims = true};
 }
 
 }  // namespace
 
-gsl::span<const OpStrategy> sum_strategies() {
+void sums_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"sum", going_on(combining(ReduceOp::sum))},
       {"mean", going_on(average())},
@@ -77,7 +77,7 @@ gsl::span<const OpStrategy> sum_strategies() {
       {"all", reduction()},
       {"count_nonzero", combining(ReduceOp::sum, false)},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

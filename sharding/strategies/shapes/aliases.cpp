@@ -1,9 +1,9 @@
 #include "core/ops/shapes/aliases.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -27,7 +27,7 @@ StrategyRows complex_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> alias_strategies() {
+void aliases_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"alias", passing()},
       {"positive", passing()},
@@ -35,7 +35,7 @@ gsl::span<const OpStrategy> alias_strategies() {
       {"view_as_complex", {.rows = complex_rows}},
       {"view_as_real", {.rows = complex_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,7 +1,8 @@
 #include "core/ops/shapes/factories.h"
 
-#include "sharding/strategies/families.h"
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/like_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -9,7 +10,7 @@ namespace {
 
 Attributes local_size(const LocalCall& call) {
   Attributes attributes = call.attributes;
-  attributes.set("size", call.output_specs[0]->local_shape());
+  attributes.set(attribute::size = call.output_specs[0]->local_shape());
   return attributes;
 }
 
@@ -21,13 +22,13 @@ ShardingStrategy of_size() {
 
 }  // namespace
 
-gsl::span<const OpStrategy> factory_strategies() {
+void factories_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"empty_like", like()},  {"full_like", like()},    {"ones_like", like()},
       {"zeros_like", like()},  {"new_empty", of_size()}, {"new_full", of_size()},
       {"new_ones", of_size()}, {"new_zeros", of_size()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,8 +1,9 @@
 #include "core/ops/shapes/joining.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/dim_list.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -21,7 +22,7 @@ StrategyRow row_of_all(const StrategyRequest& call, const Placement& entry) {
 
 StrategyRows cat_rows(const StrategyRequest& call) {
   std::size_t rank = call.outputs[0].shape.size();
-  std::int64_t along = wrapped_dim(call.attributes.get<std::int64_t>("dim"), rank);
+  std::int64_t along = wrapped_dim(call.attributes.get(attribute::dim), rank);
   StrategyRows rows;
   for (std::int64_t dim = 0; dim < std::int64_t(rank); ++dim)
     if (dim != along) rows.push_back(row_of_all(call, Shard(dim)));
@@ -42,7 +43,7 @@ Placement merged(const Placement& known, const Placement& next) {
 // one tensor.
 std::vector<MeshCandidate> stack_candidates(const MeshRequest& request) {
   std::size_t rank = request.call.outputs[0].shape.size();
-  std::int64_t added = wrapped_dim(request.call.attributes.get<std::int64_t>("dim"), rank);
+  std::int64_t added = wrapped_dim(request.call.attributes.get(attribute::dim), rank);
   Placements inputs, outputs;
   for (std::size_t mesh_dim = 0; mesh_dim < request.mesh_shape.size(); ++mesh_dim) {
     Placement all = (*request.given[0])[mesh_dim];
@@ -59,12 +60,12 @@ std::vector<MeshCandidate> stack_candidates(const MeshRequest& request) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> joining_strategies() {
+void joining_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"cat", {.rows = cat_rows, .takes_list = true}},
       {"stack", {.over_mesh = stack_candidates}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/dim_list.h"
-#include "sharding/strategies/families.h"
+#include "core/ops/view_arguments.h"
 #include "sharding/strategies/moving_rows.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
-#include "sharding/strategies/shapes/view_placements.h"
+#include "sharding/strategies/strategy_table.h"
+#include "sharding/strategies/view_placements.h"
 
 namespace simmesh {
 
@@ -17,7 +19,7 @@ namespace {
 const Shape& input_shape(const StrategyRequest& call) { return call.inputs[0].shape; }
 
 std::int64_t dim_of(const StrategyRequest& call, std::size_t rank) {
-  return wrapped_dim(call.attributes.get<std::int64_t>("dim"), rank);
+  return wrapped_dim(call.attributes.get(attribute::dim), rank);
 }
 
 // A view given by the map of its dims.
@@ -48,8 +50,8 @@ ViewMap transpose_map(const StrategyRequest& call) {
   std::size_t rank = input_shape(call).size();
   for (std::size_t dim = 0; dim < rank; ++dim) order.push_back(std::int64_t(dim));
   if (rank > 0)
-    std::swap(order[std::size_t(wrapped_dim(call.attributes.get<std::int64_t>("dim0"), rank))],
-              order[std::size_t(wrapped_dim(call.attributes.get<std::int64_t>("dim1"), rank))]);
+    std::swap(order[std::size_t(wrapped_dim(call.attributes.get(attribute::dim0), rank))],
+              order[std::size_t(wrapped_dim(call.attributes.get(attribute::dim1), rank))]);
   return permuting_map(order);
 }
 
@@ -59,13 +61,14 @@ StrategyRows t_rows(const StrategyRequest& call) {
 }
 
 ViewMap permute_map(const StrategyRequest& call) {
-  return permuting_map(wrapped_order(call.attributes.get<Dims>("dims"), input_shape(call).size()));
+  return permuting_map(
+      wrapped_order(call.attributes.get(attribute::dims), input_shape(call).size()));
 }
 
 // Returns the dims that squeeze drops. A piece may have others of size one.
 Dims squeezed_dims(const Attributes& attributes, const Shape& shape) {
   Dims dims;
-  for (std::int64_t dim : wrapped_dims(attributes.get<Dims>("dim"), shape.size()))
+  for (std::int64_t dim : wrapped_dims(attributes.get(attribute::squeezed_dims), shape.size()))
     if (std::size_t(dim) < shape.size() && shape[std::size_t(dim)] == 1) dims.push_back(dim);
   return dims;
 }
@@ -140,7 +143,7 @@ bool unbinds_in_place(const MeshRequest& request, const MeshCandidate& candidate
 
 }  // namespace
 
-gsl::span<const OpStrategy> view_strategies() {
+void views_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"view", {.over_mesh = by_map(view_map, true), .compute = view_of_piece}},
       {"reshape", {.over_mesh = by_map(view_map, false), .compute = view_of_piece}},
@@ -150,15 +153,17 @@ gsl::span<const OpStrategy> view_strategies() {
       {"squeeze", {.over_mesh = by_map(squeeze_map, true), .compute = view_of_piece}},
       {"unsqueeze", {.over_mesh = by_map(unsqueeze_map, false)}},
       {"expand",
-       {.over_mesh = by_map(expand_map, false), .local_attributes = with_output_shape("size")}},
+       {.over_mesh = by_map(expand_map, false),
+        .local_attributes = with_output_shape(attribute::size)}},
       {"slice", {.rows = slice_rows, .accepts_short_dims = true}},
       {"slice_backward", going_on({.rows = slice_backward_rows,
                                    .accepts_short_dims = true,
-                                   .local_attributes = with_output_shape("input_sizes")})},
+                                   .local_attributes = with_output_shape(attribute::input_sizes)})},
       {"select", {.rows = without_dim_rows, .accepts_short_dims = true}},
-      {"select_backward", going_on({.rows = select_backward_rows,
-                                    .accepts_short_dims = true,
-                                    .local_attributes = with_output_shape("input_sizes")})},
+      {"select_backward",
+       going_on({.rows = select_backward_rows,
+                 .accepts_short_dims = true,
+                 .local_attributes = with_output_shape(attribute::input_sizes)})},
       {"split_with_sizes", {.rows = split_rows}},
       {"unbind",
        {.rows = without_dim_rows, .filter = unbinds_in_place, .accepts_short_dims = true}},
@@ -166,7 +171,7 @@ gsl::span<const OpStrategy> view_strategies() {
       {"diagonal", {}},
       {"diagonal_backward", going_on({})},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

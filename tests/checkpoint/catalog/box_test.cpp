@@ -8,7 +8,7 @@ namespace simmesh::checkpoint {
 namespace {
 
 TEST(Box, IntersectsAsSetsOfIndices) {
-  // All boxes of a line of six: an intersection has just the indices that both have.
+  // For all boxes of a line of six, an intersection has exactly the indices of both.
   for (std::int64_t a = 0; a <= 6; ++a)
     for (std::int64_t a_size = 0; a + a_size <= 6; ++a_size)
       for (std::int64_t b = 0; b <= 6; ++b)
@@ -43,8 +43,8 @@ TEST(Box, IsWithinATensorOnlyIfAllOfItIs) {
   EXPECT_FALSE(is_within({{1}, {1}}, shape));
 }
 
-// Every box of up to three dims, and every limit: the blocks are the box's elements in their order,
-// and none can be longer.
+// For every box of up to three dims and every limit, the blocks have the box's elements in order,
+// and none could be longer.
 TEST(Box, IsCutIntoContiguousBlocks) {
   for (std::int64_t a = 0; a <= 4; ++a)
     for (std::int64_t b = 0; b <= 3; ++b)
@@ -71,7 +71,7 @@ TEST(Box, IsCutIntoContiguousBlocks) {
 TEST(Box, CopiesBetweenStrides) {
   std::vector<std::int32_t> from(24), to(6, -1);
   std::iota(from.begin(), from.end(), 0);
-  // Columns 1 and 3 of rows 0, 1 and 2 of a 4 x 6 array, transposed.
+  // Copies columns 1 and 3 of rows 0, 1 and 2 of a 4 x 6 array, transposed.
   copy_box({.sizes = {2, 3}, .element_bytes = 4, .from_strides = {2, 6}, .to_strides = {3, 1}},
            reinterpret_cast<const std::byte*>(&from[1]), reinterpret_cast<std::byte*>(to.data()));
   EXPECT_EQ(to, (std::vector<std::int32_t>{1, 7, 13, 3, 9, 15}));

@@ -21,7 +21,7 @@ std::string problem(const Shape& shape, const std::vector<Box>& boxes) {
   return error_text([&] { check_chunks(tensor_of_boxes(shape, boxes)); });
 }
 
-// All boxes of a 2 x 3 tensor, two or three at a time: they pass where each element is in one.
+// Two or three boxes of a 2 x 3 tensor pass only if each element is in one of them.
 TEST(Catalog, ChunksHaveEachElementOnce) {
   std::vector<Box> all;
   for (std::int64_t i = 0; i < 2; ++i)
@@ -64,9 +64,9 @@ TEST(Catalog, RefusesChunksThatLieElsewhere) {
   EXPECT_THAT(problem({}, {{{}, {}}, {{}, {}}}), HasSubstr("2 chunks, expected one"));
   EXPECT_THAT(problem({}, {}), HasSubstr("its chunks have 0 of 1 elements: a shard is missing"));
   EXPECT_THAT(problem({2}, {{{1}, {2}}}),
-              HasSubstr("tensor 'w' of shape [2]: the chunk [1]+[2] lies outside"));
-  EXPECT_THAT(problem({2}, {{{1}, {huge}}}), HasSubstr("lies outside"));
-  EXPECT_THAT(problem({2}, {{{0, 0}, {2, 1}}}), HasSubstr("lies outside"));
+              HasSubstr("tensor 'w' of shape [2]: the chunk [1]+[2] is outside"));
+  EXPECT_THAT(problem({2}, {{{1}, {huge}}}), HasSubstr("is outside"));
+  EXPECT_THAT(problem({2}, {{{0, 0}, {2, 1}}}), HasSubstr("is outside"));
   EXPECT_THAT(problem({huge}, {}), HasSubstr("more than 2^60 bytes"));
   EXPECT_THAT(problem({huge, 2}, {}), HasSubstr("expected fewer than 2^63 elements"));
 }

@@ -5,7 +5,7 @@
 namespace simmesh::checkpoint {
 namespace {
 
-// The places of a box's elements in its tensor, row-major.
+// Returns the row-major places of a box's elements in its tensor.
 std::vector<std::int64_t> flat_indices(const Box& box, DimSpan shape) {
   Strides strides = contiguous_strides(shape);
   std::vector<std::int64_t> places;
@@ -19,7 +19,7 @@ std::vector<std::int64_t> flat_indices(const Box& box, DimSpan shape) {
   return places;
 }
 
-// Every range of every small shape: the boxes one after the other are the elements of the range.
+// For every range of every small shape, the boxes in order have the elements of the range.
 TEST(FlatRange, BoxesAreTheRangeInOrder) {
   std::vector<Shape> shapes = {{}, {1}, {7}, {1, 1}, {2, 3}, {3, 1, 2}, {2, 3, 4}, {2, 1, 2, 3}};
   for (const Shape& shape : shapes) {

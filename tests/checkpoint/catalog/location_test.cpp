@@ -22,7 +22,7 @@ TEST(Location, OfAFolderIsItsNameInAStore) {
   EXPECT_EQ(Directory("/step").text(), "/step");
 }
 
-// The folder that a program runs in has a name, too.
+// The current folder has a name, too.
 TEST(Location, FindsTheNameOfThisFolder) {
   std::filesystem::path here = std::filesystem::canonical(".");
   for (const char* path : {".", "./", "run/.."})
@@ -30,7 +30,7 @@ TEST(Location, FindsTheNameOfThisFolder) {
   EXPECT_EQ(Directory("..").text(), here.parent_path().string());
 }
 
-// A checkpoint is renamed as a whole, so it needs a name.
+// A save renames the whole folder, so it needs a name.
 TEST(Location, NeedsAName) {
   for (const char* path : {"", "/"})
     EXPECT_THAT(testing::error_text([&] { Directory(path); }),

@@ -10,14 +10,14 @@
 namespace simmesh::checkpoint {
 namespace {
 
-// The box of a whole tensor, as a tensor.
+// Returns a box of a whole tensor, as a tensor.
 Tensor cut_out(Tensor tensor, const Box& box) {
   for (std::size_t dim = 0; dim < box.sizes.size(); ++dim)
     tensor = tensor.narrow({std::int64_t(dim), box.offsets[dim], box.sizes[dim]});
   return tensor.contiguous();
 }
 
-// Under every layout a piece has the elements of its box, and what is written there arrives.
+// Under every layout a piece has the elements of its box, and a write into it changes the tensor.
 TEST(Piece, ViewsItsBoxOfTheTensor) {
   for (const Placement& placement :
        {Replicate(), Shard(0), Shard(1), StridedShard(0, 2), StridedShard(1, 2)})

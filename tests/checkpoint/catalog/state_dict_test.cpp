@@ -28,7 +28,7 @@ TEST(StateDict, KeepsValuesInOrderByName) {
                 HasSubstr(std::string("no integer '") + name + "'"));
 }
 
-// A tensor is the model's own: what is written into it arrives there.
+// Tensors alias the model's: a write into them changes the model.
 TEST(StateDict, AliasesTensors) {
   Tensor weight = zeros({2}, DType::float32);
   StateDict state;
@@ -47,7 +47,7 @@ TEST(StateDict, HandsOverLoadedValues) {
   EXPECT_EQ(state.number("step"), 5);
 }
 
-// All ranges of a tensor of four elements: the values must be as many, and within the tensor.
+// A range must lie within the tensor, and have as many elements as there are values.
 TEST(StateDict, FlatShardsFitTheirRange) {
   for (std::int64_t begin = -1; begin <= 5; ++begin)
     for (std::int64_t end = -1; end <= 5; ++end)

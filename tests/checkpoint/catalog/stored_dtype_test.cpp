@@ -16,7 +16,7 @@ TEST(StoredDType, NamesAreTheirOwnInverse) {
     EXPECT_EQ(find_stored_dtype(name), std::nullopt) << name;
 }
 
-// Every dtype of a Tensor is stored with as many bits as it has in memory, and comes back.
+// Every dtype of a Tensor is stored with the bits that it has in memory, and comes back.
 TEST(StoredDType, HoldsEveryTensor) {
   for (DType dtype : all_dtypes) {
     StoredDType stored = stored_dtype(dtype);

@@ -49,8 +49,8 @@ TEST(TrainingState, NamesParametersStateAndRates) {
   });
 }
 
-// A new optimiser goes on where the saved one was, with its rates; one that had made no step stays
-// without state.
+// A new optimiser continues from the saved one, with its rates. If the saved one had made no step,
+// it stays without state.
 TEST(TrainingState, GoesOnWithSavedState) {
   Location location = {std::make_shared<MemoryStore>(), "state"};
   testing::run_world(1, [&] {
@@ -79,7 +79,7 @@ TEST(TrainingState, GoesOnWithSavedState) {
   });
 }
 
-// A scheduler goes on where the saved one was.
+// A scheduler continues from the saved one.
 TEST(TrainingState, KeepsAScheduler) {
   Location location = {std::make_shared<MemoryStore>(), "state"};
   testing::run_world(1, [&] {
@@ -110,8 +110,8 @@ Tensor engine_input() {
   return formula({2, 3}, {.rule = Rule::unit, .seed = 5, .dtype = DType::bfloat16});
 }
 
-// #2921: what one stage saved loads in every other one, on other ranks. Masters stand for the
-// parameters of 16 bits, which are rebuilt from them.
+// Every stage loads what any other stage saved, on other ranks. 16-bit parameters are rebuilt from
+// their masters.
 TEST(TrainingState, EveryStageLoadsEveryOther2921) {
   for (int from : {0, 1, 2, 3}) {
     Location location = {std::make_shared<MemoryStore>(), "state"};
@@ -140,7 +140,7 @@ TEST(TrainingState, EveryStageLoadsEveryOther2921) {
   }
 }
 
-// What is rebuilt from a master isn't there twice, in any stage.
+// No stage stores a parameter beside its master.
 TEST(TrainingState, LeavesOutParametersThatHaveMasters) {
   for (int stage : {0, 1, 2, 3})
     testing::run_world(2, [&] {
@@ -151,8 +151,8 @@ TEST(TrainingState, LeavesOutParametersThatHaveMasters) {
     });
 }
 
-// The masters of every stage are enough for a model of 16 bits that has none, such as one for
-// inference, and the other way round; parameters of 32 bits under mixed precision are masters.
+// A 16-bit model without masters, for inference, loads the masters of every stage, and the other
+// way round. 32-bit parameters under mixed precision are masters.
 TEST(TrainingState, MastersAreEnoughForOtherModels) {
   for (int stage : {0, 1, 2, 3}) {
     Location location = {std::make_shared<MemoryStore>(), "state"};

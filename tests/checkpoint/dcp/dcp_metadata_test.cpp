@@ -13,14 +13,14 @@ namespace {
 using testing::error_text;
 using ::testing::HasSubstr;
 
-// What is said of the sample with something changed before it is written.
+// Returns the error for the sample with a change before it is written.
 std::string metadata_problem(const std::function<void(DcpMetadata&)>& change) {
   DcpMetadata metadata = testing::sample_metadata();
   change(metadata);
   return error_text([&] { read_dcp_metadata(dcp_metadata_pickle(metadata)); });
 }
 
-// What is said of the sample with some bytes of its pickle replaced.
+// Returns the error for the sample with some bytes of its pickle replaced.
 std::string replaced_problem(const std::string& from, const std::string& to) {
   std::string text = testing::text_of(dcp_metadata_pickle(testing::sample_metadata()));
   std::size_t at = text.find(from);
@@ -31,7 +31,7 @@ std::string replaced_problem(const std::string& from, const std::string& to) {
 
 constexpr std::string_view metadata_module = "torch.distributed.checkpoint.metadata";
 
-// A class or function as the pickle names it: two texts with their lengths.
+// Returns the pickle's name of a class or function: two texts with their lengths.
 std::string pickled_name(std::string_view module, std::string_view name) {
   std::string text;
   for (std::string_view part : {module, name}) {
@@ -42,7 +42,7 @@ std::string pickled_name(std::string_view module, std::string_view name) {
   return text;
 }
 
-// What the metadata are like with one class in place of another.
+// Returns the error for the sample with one class in place of another.
 std::string renamed_problem(std::string_view module, std::string_view from, std::string_view to) {
   return replaced_problem(pickled_name(module, from), pickled_name(module, to));
 }
@@ -54,7 +54,7 @@ TEST(DcpMetadata, RefusesChunksThatDontMakeATensor) {
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].chunks[1].box.offsets[0] = 2; }),
               HasSubstr("overlap"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].shape[0] = 3; }),
-              HasSubstr("lies outside"));
+              HasSubstr("is outside"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].shape[0] = -4; }),
               HasSubstr("a size is negative"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].shape = Shape(33, 1); }),
@@ -65,9 +65,9 @@ TEST(DcpMetadata, RefusesChunksThatDontMakeATensor) {
 
 TEST(DcpMetadata, RefusesPlacesThatCantBe) {
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].chunks[0].begin = -1; }),
-              HasSubstr("'model.w' lies at a negative place"));
+              HasSubstr("'model.w' is at a negative place"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.objects[0].bytes = -1; }),
-              HasSubstr("'optim.0' lies at a negative place"));
+              HasSubstr("'optim.0' is at a negative place"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[1].name = "model.w"; }),
               HasSubstr("the name 'model.w' comes twice"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.objects.push_back(m.objects[0]); }),
@@ -98,7 +98,7 @@ TEST(DcpMetadata, RefusesOtherPickles) {
   EXPECT_THAT(error_text([] { read_dcp_metadata({}); }), HasSubstr("ends too early"));
 }
 
-// No byte of a pickle may be left out: a file that is cut off is never taken for a smaller one.
+// A file that is cut off must never be taken for a smaller one.
 TEST(DcpMetadata, RefusesEveryTruncation) {
   DirectoryStore store(SIMMESH_SOURCE_DIR "/tests/cases/checkpoint/dcp/native_1d_uneven");
   std::vector<std::byte> bytes = read_file(store, dcp_metadata_file, 1 << 20);

@@ -9,7 +9,7 @@
 namespace simmesh::checkpoint {
 namespace {
 
-// What is written is read back: boxes, values and their paths.
+// A reader gets back boxes, values and their paths.
 TEST(DcpWriter, IsReadBack) {
   MemoryStore store;
   DcpWriter writer(store, "dcp");

@@ -7,11 +7,7 @@ namespace simmesh::checkpoint::testing {
 // sample_metadata has a tensor in two chunks, a scalar, and a value that is no tensor.
 inline DcpMetadata sample_metadata() {
   auto chunk = [](Box box, std::int64_t begin) {
-    return StoredChunk{.box = std::move(box),
-                       .file = "__0_0.distcp",
-                       .begin = begin,
-                       .bytes = 10,
-                       .encoding = StoredChunk::Encoding::torch_archive};
+    return StoredChunk{.box = std::move(box), .file = "__0_0.distcp", .begin = begin, .bytes = 10};
   };
   DcpMetadata metadata;
   metadata.tensors.push_back({"model.w",

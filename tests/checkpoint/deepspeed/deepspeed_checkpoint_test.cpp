@@ -35,7 +35,7 @@ Location recorded_run(const std::string& name) {
   return {std::make_shared<DirectoryStore>(recorded_deepspeed), name};
 }
 
-// A recorded checkpoint in memory, of which files can be changed.
+// Returns a recorded checkpoint in memory, whose files tests can change.
 Location run_in_memory(const std::string& name) {
   Location recorded = recorded_run(name);
   auto store = std::make_shared<MemoryStore>();
@@ -45,7 +45,7 @@ Location run_in_memory(const std::string& name) {
   return {store, name};
 }
 
-// Replaces bytes of the pickle in a file of a checkpoint; the archive stays whole.
+// Replaces bytes of the pickle in a file of a checkpoint. The archive's checksums stay right.
 void change_pickle(const Location& location, const std::string& file, const std::string& from,
                    const std::string& to) {
   std::string path = joined(location.name, file);
@@ -61,15 +61,15 @@ void change_pickle(const Location& location, const std::string& file, const std:
   add_file(*location.store, path, text_of(zip_of(members, 64)));
 }
 
-// What a rank holds of a tensor of the catalog: the third of its elements.
+// Returns a rank's third of a tensor of the catalog.
 FlatShard third_of(const StoredTensor& tensor, std::int64_t rank, std::int64_t ranks) {
   std::int64_t count = numel(tensor.shape);
   FlatRange range = {count * rank / ranks, count * (rank + 1) / ranks};
   return {zeros({range.numel()}, *tensor_dtype(tensor.dtype)), tensor.shape, range};
 }
 
-// Three ranks load what other ranks of DeepSpeed saved, each its part, and no more bytes are read
-// than are needed but for chunks that two ranks share.
+// Three ranks load their parts of what other ranks of DeepSpeed saved. Only needed bytes are read,
+// except in chunks that two ranks share.
 SIMMESH_TEST(DeepSpeedCheckpoint, LoadsOnOtherRanks, {.mesh = {3}, .schedules = 6}) {
   for (const char* name : {"z1_bf16_w2", "z2_fp32_w3_frozen_tied", "z2_bf16_w3_round_robin",
                            "z3_fp32_w2_groups", "z3_bf16_w3_frozen_tied"}) {
@@ -83,7 +83,7 @@ SIMMESH_TEST(DeepSpeedCheckpoint, LoadsOnOtherRanks, {.mesh = {3}, .schedules = 
     EXPECT_LE(report.bytes_read, report.bytes_needed) << name;
     for (const StoredTensor& tensor : opened.catalog.tensors) {
       const auto& shard = std::get<FlatShard>(*state.find(tensor.name));
-      std::vector<std::byte> all = read_tensor(*location.store, opened.folder, tensor);
+      std::vector<std::byte> all = read_tensor(*location.store, opened, tensor);
       auto width = std::size_t(bits_per_element(tensor.dtype) / 8);
       std::vector<std::byte> expected(
           all.begin() + std::ptrdiff_t(std::size_t(shard.range.begin) * width),
@@ -94,7 +94,7 @@ SIMMESH_TEST(DeepSpeedCheckpoint, LoadsOnOtherRanks, {.mesh = {3}, .schedules = 
   }
 }
 
-// The module that was recorded.
+// RecordedNet is the module of the recorded runs.
 struct RecordedNet final : nn::Module {
   RecordedNet() {
     register_child("embed",
@@ -111,7 +111,7 @@ struct RecordedNet final : nn::Module {
   nn::Tensors forward(const nn::Tensors& inputs) override { return inputs; }
 };
 
-// A run of DeepSpeed goes on in the engine, in another stage and on other ranks.
+// The engine continues a run of DeepSpeed, in another stage and on other ranks.
 SIMMESH_TEST(DeepSpeedCheckpoint, LoadsIntoTheEngine, {.mesh = {3}, .schedules = 4}) {
   for (int stage : {1, 3}) {
     RecordedNet net;
@@ -121,8 +121,7 @@ SIMMESH_TEST(DeepSpeedCheckpoint, LoadsIntoTheEngine, {.mesh = {3}, .schedules =
     load(state_dict(engine), location, {.allow_unexpected = true});
     engine.masters_changed();
     auto expect_stored = [&](const std::string& stored, const Tensor& tensor) {
-      EXPECT_EQ(read_tensor(*location.store, opened.folder, *opened.catalog.find(stored)),
-                packed(tensor))
+      EXPECT_EQ(read_tensor(*location.store, opened, *opened.catalog.find(stored)), packed(tensor))
           << stored;
     };
     for (const char* name : {"embed.weight", "norm.bias", "body.bias", "out.weight"}) {
@@ -136,7 +135,7 @@ SIMMESH_TEST(DeepSpeedCheckpoint, LoadsIntoTheEngine, {.mesh = {3}, .schedules =
   }
 }
 
-// What DeepSpeed's own ds_to_universal made of a checkpoint has the values of that checkpoint.
+// A universal checkpoint that ds_to_universal made has the values of the original.
 TEST(DeepSpeedCheckpoint, ReadsUniversalOnes) {
   auto store = std::make_shared<DirectoryStore>(recorded_deepspeed + "_universal");
   for (const char* name : {"z1_fp32_w2_groups", "z2_fp16_w2", "z3_bf16_w3_frozen_tied"}) {
@@ -146,18 +145,18 @@ TEST(DeepSpeedCheckpoint, ReadsUniversalOnes) {
   }
 }
 
-// Every format takes it, and the weights alone have the model's own names.
+// Every format holds its values, and the weights alone have the model's own names.
 TEST(DeepSpeedCheckpoint, IsConverted) {
   auto store = std::make_shared<MemoryStore>();
   Location from = recorded_run("z2_bf16_w3_round_robin");
-  for (auto format : {CheckpointFormat::simmesh, CheckpointFormat::dcp}) {
-    Location to = {store, std::string(to_string(format))};
-    convert(from, to, {.format = format});
+  for (const Format* format : {&simmesh_format, &dcp_format}) {
+    Location to = {store, std::string(format->name)};
+    convert(from, to, {.format = *format});
     EXPECT_TRUE(diff(from, to).empty());
   }
   Location weights = {store, "weights"};
   ConvertReport report =
-      convert(from, weights, {.format = CheckpointFormat::safetensors, .weights_only = true});
+      convert(from, weights, {.format = safetensors_format, .weights_only = true});
   EXPECT_EQ(report.objects, 0);
   std::vector<std::string> names;
   for (const StoredTensor& tensor : open(weights).catalog.tensors) names.push_back(tensor.name);
@@ -169,7 +168,7 @@ TEST(DeepSpeedCheckpoint, IsConverted) {
               HasSubstr("memory/weights: expected tensors under 'model.' or 'master.', got none"));
 }
 
-// A flipped byte of any tensor is found, in whichever file and for whichever rank.
+// A flipped byte of any tensor is found, in any file of any rank.
 TEST(DeepSpeedCheckpoint, VerifyFindsEveryFile) {
   Location location = run_in_memory("z2_fp32_w3_frozen_tied");
   auto& store = dynamic_cast<MemoryStore&>(*location.store);

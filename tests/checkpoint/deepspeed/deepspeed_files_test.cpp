@@ -29,7 +29,7 @@ TEST(DeepSpeedFiles, AreInTheOrderOfRanks) {
   ASSERT_EQ(files->optimizer.size(), 12u);
   EXPECT_EQ(files->optimizer[2], "bf16_zero_pp_rank_2_mp_rank_00_optim_states.pt");
   EXPECT_EQ(files->optimizer[11], "bf16_zero_pp_rank_11_mp_rank_00_optim_states.pt");
-  // Of a folder with checkpoints, the one that the file names counts.
+  // In a folder with several checkpoints, the file `latest` names the one that counts.
   EXPECT_FALSE(find_deepspeed_files(store, "run"));
   add_file(store, "run/latest", "s");
   ASSERT_TRUE(find_deepspeed_files(store, "run"));
@@ -66,7 +66,7 @@ TEST(DeepSpeedFiles, RefusesWhatIsNotRead) {
                            "layer_01-model_states.pt", "expp_rank_0_mp_rank_00_optim_states.pt",
                            "zero_pp_rank_x_mp_rank_00_optim_states.pt", "mp_rank_00_states.pt"})
     EXPECT_THAT(problem({model, std::string("s/") + file}),
-                HasSubstr("is of an expert or a pipeline stage"));
+                HasSubstr("expected no files of experts or pipeline stages"));
   EXPECT_THAT(problem({model, "s/zero_pp_rank_1_mp_rank_00_optim_states.pt"}),
               HasSubstr("the optimiser states of rank 0 are missing"));
   EXPECT_THAT(problem({model, "s/zero_pp_rank_0_mp_rank_00_model_states.pt"}),

@@ -7,8 +7,8 @@
 namespace simmesh::checkpoint {
 namespace {
 
-// Whatever the runs and wherever a tensor stands in them, its chunks cover it once, and each
-// element lies at its place: runs of 3, 0, 5 and 4 elements, in files of their own.
+// In runs of 3, 0, 5 and 4 elements, each in a file of its own, the chunks of a tensor cover it
+// once wherever it begins, and each element has its place.
 TEST(FlatLine, PutsEveryElementAtItsPlace) {
   FlatLine line(StoredDType::f32);
   std::vector<std::pair<std::string, std::int64_t>> places;

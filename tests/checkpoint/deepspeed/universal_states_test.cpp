@@ -19,7 +19,8 @@ const PickleDialect& universal_dialect() {
   return dialect;
 }
 
-// A parameter `a` of 2 x 2 with its steps, whose state stands in one dim, and one of a longer name.
+// The states of a parameter `a` of 2 x 2, in one dim and with its steps, and of one with a longer
+// name.
 struct UniversalFolder {
   MemoryStore store;
   DeepSpeedFiles files = {"s", {}, {}, {}};

@@ -16,7 +16,7 @@ using testing::error_text;
 using ::testing::HasSubstr;
 using testing::text_of;
 
-// A folder of files in memory, each with tensors of bytes.
+// FolderInMemory is a folder of files in memory, each with tensors of bytes.
 struct FolderInMemory {
   MemoryStore store;
 
@@ -46,11 +46,11 @@ TEST(HuggingFace, ReadsTheFilesThatTheIndexNames) {
       .index(R"({"metadata":{},"weight_map":{"b":"two.safetensors","a":"one.safetensors"}})");
   Catalog catalog = read_hugging_face(folder.store, "m");
   ASSERT_EQ(catalog.tensors.size(), 2u);
-  EXPECT_EQ(text_of(read_tensor(folder.store, "m", *catalog.find("a"))), "12");
-  EXPECT_EQ(text_of(read_tensor(folder.store, "m", *catalog.find("b"))), "3");
+  EXPECT_EQ(text_of(read_tensor(folder.store, {{}, "m"}, *catalog.find("a"))), "12");
+  EXPECT_EQ(text_of(read_tensor(folder.store, {{}, "m"}, *catalog.find("b"))), "3");
 }
 
-// Rows of ranks in two files make a tensor whose shape is what they reach; replicas count once.
+// Rows of ranks in two files make one tensor, whose shape is their extent. Replicas count once.
 TEST(HuggingFace, PutsBoxesOfRanksTogether) {
   FolderInMemory folder;
   folder.add("1.safetensors", "w", {2, 2}, "1234", R"({"w":{"saved_offsets":[0,0]}})")
@@ -59,7 +59,7 @@ TEST(HuggingFace, PutsBoxesOfRanksTogether) {
   Catalog catalog = read_hugging_face(folder.store, "m");
   EXPECT_EQ(catalog.tensors[0].shape, (Shape{3, 2}));
   EXPECT_EQ(catalog.tensors[0].chunks.size(), 2u);
-  EXPECT_EQ(text_of(read_tensor(folder.store, "m", catalog.tensors[0])), "123456");
+  EXPECT_EQ(text_of(read_tensor(folder.store, {{}, "m"}, catalog.tensors[0])), "123456");
 }
 
 TEST(HuggingFace, RefusesAnIndexThatIsWrong) {
@@ -73,14 +73,14 @@ TEST(HuggingFace, RefusesAnIndexThatIsWrong) {
   EXPECT_THAT(with_index(R"({"weight_map":{"a":1}})"), HasSubstr("the file of 'a' is 1"));
   EXPECT_THAT(with_index(R"({"weight_map":{"a":"x","a":"y"}})"), HasSubstr("got a twice"));
   EXPECT_THAT(with_index(R"({"weight_map":{"b":"one.safetensors"}})"),
-              HasSubstr("'a' lies here, but the index says otherwise"));
+              HasSubstr("'a' is here, but the index says otherwise"));
   EXPECT_THAT(with_index(R"({"weight_map":{"a":"one.safetensors","b":"one.safetensors"}})"),
               HasSubstr("'b' isn't in one.safetensors"));
   EXPECT_THAT(with_index(R"({"weight_map":{"a":"none.safetensors"}})"),
               HasSubstr("none.safetensors: no such file"));
 }
 
-// An index has a hundred thousand names: a second look at each for each would take minutes.
+// With an index of a hundred thousand names, quadratic time would be minutes.
 TEST(HuggingFace, ReadsALargeIndex) {
   FolderInMemory folder;
   folder.add("one.safetensors", "a", {2}, "12");
@@ -105,13 +105,13 @@ TEST(HuggingFace, RefusesBoxesThatDontFit) {
   EXPECT_THAT(two({2, 1}, R"({"w":{"saved_offsets":[2,0]}})"),
               HasSubstr("but another file has U8 with 1 dims"));
   EXPECT_THAT(two({2}, R"({"w":{"saved_offsets":[9223372036854775807]}})"),
-              HasSubstr("'w' ends behind every tensor"));
+              HasSubstr("'w' has offsets whose end overflows"));
   EXPECT_THAT(two({2}, R"({"w":{"saved_offsets":[-1]}})"), HasSubstr("'w' has the offset -1"));
   EXPECT_THAT(two({2}, R"({"w":{"saved_offsets":[0.5]}})"), HasSubstr("has the offset 0.5"));
   EXPECT_THAT(two({2}, R"({"w":{}})"), HasSubstr("'w' has no saved_offsets"));
   EXPECT_THAT(two({2}, "[]"), HasSubstr("DCP_SHARDING_INFO is no object"));
   EXPECT_THAT(two({2}, "{"), HasSubstr("memory/m/2.safetensors: expected JSON"));
-  EXPECT_THAT(two({2}, ""), HasSubstr("'w' lies in another file too"));
+  EXPECT_THAT(two({2}, ""), HasSubstr("'w' is in another file too"));
   EXPECT_THAT(FolderInMemory().problem(), HasSubstr("memory/m: no safetensors file"));
 }
 
@@ -119,7 +119,7 @@ TEST(HuggingFace, ReadsOneFileWithItsMetadata) {
   FolderInMemory folder;
   folder.add("one.safetensors", "a", {2}, "12", "text");
   Catalog catalog = read_safetensors(folder.store, "m/one.safetensors");
-  EXPECT_EQ(text_of(read_tensor(folder.store, "", catalog.tensors[0])), "12");
+  EXPECT_EQ(text_of(read_tensor(folder.store, {{}, ""}, catalog.tensors[0])), "12");
   EXPECT_TRUE(catalog.find_object("DCP_SHARDING_INFO")->value.is_text("text"));
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using testing::StoredLetters;
 
-// Calls with every box of a shape, also empty ones.
+// Calls f with every box of a shape, also empty ones.
 void for_each_box(const Shape& shape, const std::function<void(const Box&)>& visit) {
   std::vector<Box> boxes = {{}};
   for (std::int64_t size : shape) {
@@ -29,7 +29,7 @@ void for_each_box(const Shape& shape, const std::function<void(const Box&)>& vis
   for (const Box& box : boxes) visit(box);
 }
 
-// Every box of what statements make is that box of the whole, made serially.
+// Every box of a mapped tensor is that box of the whole, made serially.
 void expect_boxes(const StoredLetters& stored, const std::vector<std::string>& statements,
                   const std::string& name, const Tensor& expected) {
   ASSERT_NE(stored.mapping(statements).find(name), nullptr);
@@ -74,7 +74,7 @@ TEST(LoadMapped, TurnsThreeDimsEveryWay) {
   expect_boxes(stored, {"a -> x, permute=\"[]\""}, "x", a.permute(Dims{2, 1, 0}));
 }
 
-// Each cast rounds by itself: two in a row are not one.
+// Two casts in a row round twice.
 TEST(LoadMapped, RoundsOnceForEachCast) {
   StoredLetters stored;
   stored.add("a", {64}).add("b", {64}, DType::bfloat16);
@@ -87,7 +87,7 @@ TEST(LoadMapped, RoundsOnceForEachCast) {
                         converted(stored.tensors["b"].narrow({0, 3, 5}), DType::float32)));
 }
 
-// Query, key and value heads, group by group: both ways, and back again.
+// Query, key and value heads are fused group by group, and come apart again.
 TEST(LoadMapped, FusesHeads) {
   StoredLetters stored;
   stored.add("q", {2, 8}).add("k", {2, 4}).add("v", {2, 4});
@@ -109,7 +109,7 @@ TEST(LoadMapped, FusesHeads) {
                    0));
 }
 
-// Just the parts of which the box is made are read.
+// Only the parts that the box is made of are read.
 TEST(LoadMapped, ReadsNoMoreThanTheBox) {
   StoredLetters stored;
   stored.add("a", {4, 2}).add("b", {4, 2});

@@ -17,7 +17,7 @@ std::map<std::string, StoredShape> stored_names(const std::vector<std::string>& 
   return stored;
 }
 
-// The statements that one stands for, each as "left -> right".
+// Returns the statements that one stands for, each as "left -> right".
 std::vector<std::string> expansions(const std::string& text,
                                     const std::vector<std::string>& names) {
   std::vector<std::string> all;
@@ -27,7 +27,7 @@ std::vector<std::string> expansions(const std::string& text,
   return all;
 }
 
-// Numbers ascend as numbers: layer 10 comes behind layer 2.
+// Layers are sorted as numbers: 10 comes after 2.
 TEST(Macros, LayersAreTheNumbersOfStoredNames) {
   std::vector<std::string> names = {"l.10.w", "l.2.w", "l.2.b", "l.x.w", "l..w", "l.-1.w", "l.3.v"};
   EXPECT_THAT(expansions("l.$LAYER_ID.w -> m.$LAYER_ID.w", names),

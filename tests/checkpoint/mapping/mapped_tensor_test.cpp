@@ -14,7 +14,7 @@ MappedTensor stored_as(const std::string& name, const Shape& shape, DType dtype 
   return MappedTensor::of(name, shape, dtype);
 }
 
-// Each element of the mapped tensor, by the place of the stored element that it is.
+// Returns the stored element of each element of a mapped tensor.
 std::vector<std::string> elements_of(const MappedTensor& mapped) {
   std::vector<std::string> elements(std::size_t(simmesh::numel(mapped.shape)), "none");
   Strides strides = contiguous_strides(mapped.shape);
@@ -43,7 +43,7 @@ TEST(MappedTensor, IsMadeOfStoredElements) {
               ::testing::ElementsAre("a[0, 1]", "b[0, 1]"));
 }
 
-// Cut along every dim at every place and joined again, a turned tensor is what it was.
+// A permuted tensor that is cut anywhere and joined again is the same.
 TEST(MappedTensor, CutAndJoinedIsTheSame) {
   for (const std::vector<std::size_t>& permutation : std::vector<std::vector<std::size_t>>{
            {0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}) {

@@ -37,7 +37,7 @@ TEST(Mapping, DropsAndLeavesAlone) {
   EXPECT_FALSE(stored.mapping({}).is_used("b"));
 }
 
-// States of the optimiser go the way of their parameter; powers are taken over as they are.
+// States of the optimiser follow their parameter. Powers are taken over as they are.
 TEST(Mapping, RunsForStatesOfTheOptimizer) {
   StoredLetters stored;
   for (const char* name : {"a", "b"}) {

@@ -10,7 +10,7 @@
 
 namespace simmesh::checkpoint::testing {
 
-// StoredLetters are stored tensors by name, each with elements of its own.
+// StoredLetters are stored tensors by name, whose elements all differ.
 struct StoredLetters {
   std::map<std::string, Tensor> tensors;
 
@@ -27,13 +27,13 @@ struct StoredLetters {
   Mapping mapping(const std::vector<std::string>& statements) const {
     return Mapping(statements, shapes());
   }
-  // box_of is a box of a tensor, contiguous.
+  // box_of returns a box of a tensor, contiguous.
   static Tensor box_of(Tensor tensor, const Box& box) {
     for (std::size_t dim = 0; dim < box.sizes.size(); ++dim)
       tensor = tensor.narrow({std::int64_t(dim), box.offsets[dim], box.sizes[dim]});
     return tensor.contiguous();
   }
-  // load returns a box of what the statements make of a name.
+  // load returns a box of the tensor that the statements make for a name.
   Tensor load(const std::vector<std::string>& statements, const std::string& name,
               const Box& box) const {
     Mapping made = mapping(statements);

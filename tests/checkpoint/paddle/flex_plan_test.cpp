@@ -14,7 +14,7 @@ FlexShard range_shard(std::int64_t begin, std::int64_t end) {
   return {"w", {3, 4}, whole(Shape{3, 4}), FlatRange{begin, end}};
 }
 
-// The places of a shard's elements in the tensor, in the order of the rank's memory.
+// Returns the places of a shard's elements in the tensor, in the order of the rank's memory.
 std::vector<std::int64_t> places_of(const FlexShard& shard) {
   std::vector<std::int64_t> places;
   if (shard.range) {
@@ -28,14 +28,14 @@ std::vector<std::int64_t> places_of(const FlexShard& shard) {
   return places;
 }
 
-// Where element `index` of a read lies in a shard's memory.
+// Returns the place of element `index` of a read in a shard's memory.
 std::size_t memory_place(const FlexShard& shard, const Dims& begin, const Dims& index,
                          const Shape& sizes) {
   if (shard.range) return std::size_t(begin[0] + index[0] * sizes[1] + index[1]);
   return std::size_t((begin[0] + index[0]) * shard.box.sizes[1] + begin[1] + index[1]);
 }
 
-// Layouts of two ranks: rows, columns, replicas, and ranges that cut within a row.
+// Returns layouts of two ranks: rows, columns, replicas, and ranges that cut within a row.
 std::vector<Shards> layouts_of_two_ranks() {
   return {{{box_shard({{0, 0}, {2, 4}})}, {box_shard({{2, 0}, {1, 4}})}},
           {{box_shard({{0, 0}, {3, 1}})}, {box_shard({{0, 1}, {3, 3}})}},
@@ -45,7 +45,7 @@ std::vector<Shards> layouts_of_two_ranks() {
           {{range_shard(0, 0)}, {range_shard(0, 12)}}};
 }
 
-// Every layout saved, loaded under every other: the reads fill each element once, rightly.
+// For every saved layout and every loaded one, the reads fill each element once, with its value.
 TEST(FlexPlan, FillsEveryLayoutFromEveryOther) {
   for (const Shards& saved : layouts_of_two_ranks())
     for (const Shards& wanted : layouts_of_two_ranks())

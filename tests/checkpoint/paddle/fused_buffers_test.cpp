@@ -12,7 +12,7 @@ namespace {
 
 using testing::run_world;
 
-// Uneven, smaller than a world, without elements, without dims, and of three dims.
+// Tensors that are uneven, smaller than a world, empty, without dims, and of three dims.
 const std::vector<FusedTensor>& fused_tensors() {
   static const std::vector<FusedTensor> tensors = {{"weight", {5, 3}},  {"bias", {5}},
                                                    {"none", {0, 4}},    {"scalar", {}},
@@ -42,7 +42,7 @@ Tensor range_of(const Tensor& whole, const FlatRange& range) {
   return whole.view(Shape{whole.numel()}).narrow({0, range.begin, range.numel()}).contiguous();
 }
 
-// The parameters in bfloat16 and their states, of one rank in one case.
+// One rank's parameters in bfloat16 and their states, in one case.
 struct FusedRun {
   explicit FusedRun(const FusedCase& one)
       : parameters(fused_tensors(), {one.version, one.buffer_bytes, DType::bfloat16}),
@@ -51,7 +51,7 @@ struct FusedRun {
     states.add_to(state);
   }
 
-  // What each entry must hold: parameters, then states, by the last word of its name.
+  // Returns the values that an entry must have, by the last word of its name.
   Tensor expected(const StateDict::Entry& entry, std::size_t tensor) const {
     FlatRange range = parameters.pieces()[tensor].range;
     if (entry.name.starts_with("model."))
@@ -81,7 +81,7 @@ void fill_all(Tensor buffer, double value) {
   if (buffer.has_elements()) copy_(buffer, full(buffer.shape(), buffer.dtype(), value));
 }
 
-// Saves a case with padding that nobody may see again.
+// Saves a case whose padding has values that must not come back.
 Location saved_case(const FusedCase& one) {
   Location location = {std::make_shared<MemoryStore>(), "state"};
   run_world(one.ranks, [&] {
@@ -96,7 +96,7 @@ Location saved_case(const FusedCase& one) {
   return location;
 }
 
-// Loads it in another case: every piece has its bits, and the padding what it had.
+// Loads it in another case. Every piece has its bits, and the padding is unchanged.
 void expect_loads(const Location& location, const FusedCase& one) {
   run_world(one.ranks, [&] {
     FusedRun run(one);
@@ -113,7 +113,7 @@ void expect_loads(const Location& location, const FusedCase& one) {
   });
 }
 
-// What each version saves on each world, with each size of buffers, loads in every other.
+// Every case loads the checkpoints of all others: versions, worlds and sizes of buffers.
 TEST(FusedBuffers, EveryLayoutLoadsEveryOther) {
   std::int64_t pairs = 0;
   for (const FusedCase& from : fused_cases()) {
@@ -131,7 +131,7 @@ TEST(FusedBuffers, EveryLayoutLoadsEveryOther) {
               static_cast<long long>(pairs));
 }
 
-// Whole tensors, runs of a padded buffer, and rows.
+// The versions give whole tensors, runs of a padded buffer, and rows.
 TEST(FusedBuffers, SpreadTensorsAsTheirVersionSays) {
   run_world(2, [] {
     std::int64_t rank = this_rank().id();

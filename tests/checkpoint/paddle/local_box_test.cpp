@@ -14,7 +14,7 @@ Box box_at(const Shape& shape, const Shape& mesh, const Dims& at, const Placemen
   return paddle_local_box(shape, mesh, at, placements);
 }
 
-// Ranks of one dim, and of two that cut different dims: the boxes have each element once.
+// On meshes of one dim, and of two that cut different dims, the boxes have each element once.
 TEST(PaddleLocalBox, CoversATensorOnce) {
   for (std::int64_t rows = 0; rows <= 7; ++rows)
     for (std::int64_t columns = 0; columns <= 5; ++columns) {
@@ -34,8 +34,8 @@ TEST(PaddleLocalBox, CoversATensorOnce) {
 TEST(PaddleLocalBox, TakesAllWhereNothingIsCut) {
   EXPECT_EQ(box_at({4, 3}, {2, 2}, {1, 1}, {Replicate(), Partial()}), whole(Shape{4, 3}));
   EXPECT_EQ(box_at({4, 3}, {2, 2}, {1, 1}, {Shard(0), Shard(0)}), (Box{{3, 0}, {1, 3}}));
-  // Nothing is left for the second half of a half of one: the offset is that of the half it was
-  // cut from where that is the second one, and else the size of the half.
+  // The second half of a half of one element is empty. Its offset is that of the half it was cut
+  // from if that is the second one, else the size of the half.
   EXPECT_EQ(box_at({2}, {2, 2}, {1, 1}, {Shard(0), Shard(0)}), (Box{{1}, {0}}));
   EXPECT_EQ(box_at({2}, {2, 2}, {0, 1}, {Shard(0), Shard(0)}), (Box{{1}, {0}}));
 }

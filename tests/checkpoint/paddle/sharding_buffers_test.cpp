@@ -8,7 +8,7 @@ namespace {
 
 using Numels = std::vector<std::int64_t>;
 
-// All lists of up to three of these sizes: around the alignment of float32, and of its double.
+// Returns all lists of up to three sizes around the alignment of float32, and around its double.
 std::vector<Numels> size_lists() {
   const Numels sizes = {1, 63, 64, 65, 129};
   std::vector<Numels> lists = {{}};
@@ -28,12 +28,12 @@ TEST(ShardingBuffers, AlignTo256Bytes) {
     EXPECT_EQ(buffer_alignment(dtype) * std::int64_t(bytes_per_element(dtype)), 256);
 }
 
-// Who has which place of the buffer, place by place.
+// Checks the owner of each place of the buffer.
 TEST(ShardingBuffers, SlicesAreEqualRunsOfTheBuffer) {
   for (const Numels& numels : size_lists())
     for (std::int64_t ranks : {1, 2, 3}) {
       ReduceScatterBuffer buffer = reduce_scatter_buffer(numels, DType::float32, ranks);
-      std::vector<std::pair<std::size_t, bool>> places;  // the parameter, and whether it is padding
+      std::vector<std::pair<std::size_t, bool>> places;  // the parameter, and true for padding
       for (std::size_t i = 0; i < numels.size(); ++i) {
         ASSERT_EQ(buffer.index[i], std::int64_t(places.size()));
         std::size_t begin = places.size();
@@ -70,7 +70,7 @@ TEST(ShardingBuffers, FlatBuffersPadEachParameter) {
   EXPECT_EQ(flat_buffer(Numels{3}, DType::bfloat16).numel, 128);
 }
 
-// A group is closed once it has enough, so only its last parameter may lead over the limit.
+// A group is closed once it has enough, so only its last parameter may exceed the limit.
 TEST(ShardingBuffers, GroupsCloseOnceTheyHaveEnough) {
   for (const Numels& numels : size_lists())
     for (std::int64_t limit : {1, 256, 260, 1000}) {
@@ -89,7 +89,7 @@ TEST(ShardingBuffers, GroupsCloseOnceTheyHaveEnough) {
     }
 }
 
-// The largest parameter that is left goes to the rank with the fewest elements.
+// The largest remaining parameter goes to the rank with the fewest elements.
 TEST(ShardingBuffers, OwnersTakeTheLargestFirst) {
   for (const Numels& numels : size_lists())
     for (std::size_t ranks : {1, 2, 3}) {

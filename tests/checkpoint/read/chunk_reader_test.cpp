@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <numeric>
 
+#include "checkpoint/format/formats.h"
 #include "checkpoint/store/memory_store.h"
 #include "checkpoint/torch_file/torch_archive.h"
 #include "tests/checkpoint/error_text.h"
@@ -13,7 +14,7 @@ namespace {
 using testing::error_text;
 using ::testing::HasSubstr;
 
-// A chunk of bytes that no piece of 256 KiB divides, behind a header.
+// LongChunk is a chunk after a header, whose bytes are no multiple of 256 KiB.
 struct LongChunk {
   static constexpr std::size_t count = (600 << 10) + 7;
   std::vector<std::byte> bytes;
@@ -28,11 +29,11 @@ struct LongChunk {
     tensor.chunks = {{whole(tensor.shape), "f", 6, std::int64_t(count)}};
     tensor.chunks[0].hash = bits_hash(bytes);
   }
-  // What a reader gives in pieces of some length, and what it raises.
+  // Returns the bytes that a reader gives in pieces of some length, and its error.
   std::pair<std::vector<std::byte>, std::string> read_by(std::size_t length) const {
     std::vector<std::byte> read(count);
     std::string problem = error_text([&] {
-      ChunkReader reader(store, "m", tensor, tensor.chunks[0]);
+      ChunkReader reader(store, {{}, "m"}, tensor, tensor.chunks[0]);
       ASSERT_EQ(reader.bytes(), std::int64_t(count));
       for (std::size_t at = 0; at < count; at += length)
         reader.read({read.data() + at, std::min(length, count - at)});
@@ -50,7 +51,7 @@ TEST(ChunkReader, ReadsInPiecesOfAnyLength) {
   EXPECT_EQ(chunk.read_by(4099), std::pair(chunk.bytes, std::string())) << "none is compared";
 }
 
-// Wherever a byte is wrong, the last piece raises.
+// The last piece raises, wherever the wrong byte is.
 TEST(ChunkReader, FindsAByteThatIsNotWhatWasSaved) {
   for (std::size_t at : {std::size_t{0}, LongChunk::count / 2, LongChunk::count - 1}) {
     LongChunk chunk;
@@ -61,7 +62,7 @@ TEST(ChunkReader, FindsAByteThatIsNotWhatWasSaved) {
   }
 }
 
-// A tensor that isn't contiguous gets its elements in blocks.
+// A tensor that isn't contiguous is filled in blocks.
 TEST(ChunkReader, FillsATensorThroughItsStrides) {
   constexpr std::int64_t rows = 700, columns = 1000;
   std::vector<std::byte> bytes(std::size_t(rows * columns));
@@ -74,7 +75,7 @@ TEST(ChunkReader, FillsATensorThroughItsStrides) {
   for (bool by_columns : {false, true}) {
     Tensor to = by_columns ? empty({columns, rows}, DType::uint8).transpose(0, 1)
                            : empty({rows, columns}, DType::uint8);
-    ChunkReader(store, "", tensor, tensor.chunks[0]).read_all(to);
+    ChunkReader(store, {}, tensor, tensor.chunks[0]).read_all(to);
     Tensor read = to.contiguous();
     EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), read.data())) << by_columns;
   }
@@ -83,18 +84,20 @@ TEST(ChunkReader, FillsATensorThroughItsStrides) {
 TEST(ChunkReader, RefusesAFileThatIsTooShort) {
   LongChunk chunk;
   ++chunk.tensor.chunks[0].begin;
-  EXPECT_THAT(chunk.read_by(1).second, HasSubstr("ends behind the file's 614413 bytes"));
+  EXPECT_THAT(chunk.read_by(1).second, HasSubstr("ends after the file's 614413 bytes"));
 }
 
-TEST(ChunkReader, ReadsATorchArchiveInPieces) {
+// A format that stores another form of the elements decodes the whole chunk.
+TEST(ChunkReader, ReadsADecodedChunkInPieces) {
   MemoryStore store;
   std::vector<std::byte> archive =
       torch_tensor_archive(StoredDType::u8, Shape{6}, testing::bytes_of("abcdef"));
   store.create("f")->append(archive);
   StoredTensor tensor = {"w", StoredDType::u8, {6}, {}};
-  tensor.chunks = {{whole(tensor.shape), "f", 0, std::int64_t(archive.size()),
-                    StoredChunk::Encoding::torch_archive}};
-  ChunkReader reader(store, "", tensor, tensor.chunks[0]);
+  tensor.chunks = {{whole(tensor.shape), "f", 0, std::int64_t(archive.size())}};
+  OpenCheckpoint checkpoint;
+  checkpoint.catalog.format = dcp_format.name;
+  ChunkReader reader(store, checkpoint, tensor, tensor.chunks[0]);
   std::byte first[4], second[2];
   ASSERT_EQ(reader.bytes(), 6);
   reader.read(first);

@@ -12,7 +12,7 @@ namespace {
 using testing::error_text;
 using ::testing::HasSubstr;
 
-// Texts of other lengths, one of them empty, arrive whole and in the order of the ranks.
+// Texts of different lengths, one of them empty, arrive whole and in the order of the ranks.
 TEST(Exchange, GathersTexts) {
   simmesh::testing::run_mesh_test({.mesh = {3}}, [](const DeviceMesh&) {
     std::int64_t rank = this_rank().id();
@@ -22,7 +22,7 @@ TEST(Exchange, GathersTexts) {
   });
 }
 
-// Whichever ranks fail, every rank raises the error of the lowest, and none waits.
+// Every rank raises the error of the lowest rank that fails, and none waits.
 TEST(Exchange, RaisesOnEveryRankWhatTheLowestRaises) {
   for (unsigned failing = 0; failing < 8; ++failing)
     simmesh::testing::run_mesh_test({.mesh = {3}, .schedules = 4}, [&](const DeviceMesh&) {

@@ -14,10 +14,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A 3 x 4 tensor of letters in four chunks, one after the other in a file.
+// LettersInChunks is a 3 x 4 tensor of letters in four chunks of one file.
 struct LettersInChunks {
   MemoryStore store;
-  OpenCheckpoint checkpoint;
+  SharedCheckpoint checkpoint;
 
   explicit LettersInChunks(StoredDType dtype = StoredDType::u8) {
     testing::add_file(store, "m/f", "abefcdghijkl");
@@ -26,14 +26,14 @@ struct LettersInChunks {
                      {{{0, 2}, {2, 2}}, "f", 4, 4},
                      {{{2, 0}, {1, 2}}, "f", 8, 2},
                      {{{2, 2}, {1, 2}}, "f", 10, 2}};
-    checkpoint = {{"test", {tensor}, {}}, "m"};
+    checkpoint = shared_checkpoint({{"test", {tensor}, {}}, "m"});
   }
   Fetched fetched(const std::vector<WantedBox>& wanted) {
     return fetch(store, checkpoint, wanted, ProcessGroup::world());
   }
 };
 
-// A box of the tensor that goes to a tensor of its own; by columns where that is asked.
+// Returns a box of the tensor with a new tensor for its elements, which may lie by columns.
 WantedBox wanted_letters(const Box& box, bool by_columns = false) {
   Tensor to = empty({box.sizes[0], box.sizes[1]}, DType::uint8);
   if (by_columns) to = empty({box.sizes[1], box.sizes[0]}, DType::uint8).transpose(0, 1);
@@ -52,7 +52,7 @@ std::string letters_of(const Box& box) {
   return text;
 }
 
-// Every box of the tensor, wanted by one rank at either strides, while the other wants rows of it.
+// One rank wants every box of the tensor at two strides, while the other wants rows of it.
 TEST(Fetch, GivesEveryBoxItsElements) {
   LettersInChunks letters;
   testing::run_world(2, [&] {
@@ -87,13 +87,31 @@ TEST(Fetch, ReadsAChunkOnceForAllReplicas) {
   });
 }
 
-// A tensor of 700 rows of bytes, 1000 if nothing else is said, in three chunks of rows, with their
-// hashes.
+// The plan of one checkpoint must not be used for another one, of which ranks want the same boxes.
+// A rank may ask for the second checkpoint while others still have the plan of the first.
+TEST(Fetch, PlansEachCheckpointByItself) {
+  LettersInChunks letters, by_rows;
+  OpenCheckpoint rows = by_rows.checkpoint.opened;
+  rows.catalog.tensors[0].chunks = {{{{0, 0}, {3, 4}}, "f", 0, 12}};
+  by_rows.store.remove("m/f");
+  testing::add_file(by_rows.store, "m/f", "abcdefghijkl");
+  by_rows.checkpoint = shared_checkpoint(rows);
+  simmesh::testing::run_mesh_test({.mesh = {3}, .schedules = 8}, [&](const DeviceMesh&) {
+    for (LettersInChunks* stored : {&letters, &by_rows, &letters}) {
+      WantedBox want = wanted_letters({{1, 1}, {2, 3}});
+      stored->fetched({want});
+      EXPECT_EQ(text_of(want), "fghjkl");
+    }
+  });
+}
+
+// ManyBlocks is a tensor of 700 rows of bytes in three chunks of rows with hashes. A row has 1000
+// bytes by default.
 struct ManyBlocks {
   static constexpr std::int64_t rows = 700;
   const std::int64_t columns;
   MemoryStore store;
-  OpenCheckpoint checkpoint;
+  SharedCheckpoint checkpoint;
 
   explicit ManyBlocks(std::int64_t row_bytes = 1000) : columns(row_bytes) {
     std::vector<std::byte> bytes(std::size_t(rows * columns));
@@ -106,11 +124,11 @@ struct ManyBlocks {
       tensor.chunks.push_back({{{begin, 0}, {end - begin, columns}}, "f", first, count});
       tensor.chunks.back().hash = bits_hash(chunk);
     }
-    checkpoint = {{"test", {tensor}, {}}, "m"};
+    checkpoint = shared_checkpoint({{"test", {tensor}, {}}, "m"});
   }
   static std::byte value(std::int64_t i) { return std::byte((i * 2654435761) >> 7); }
 
-  // What a rank of several wants by a layout: all, some of the rows, some of the columns.
+  // Returns the box of a rank in a layout: all, some of the rows, or some of the columns.
   WantedBox wanted(const Placement& placement, std::int64_t rank, std::int64_t ranks) const {
     Box box = {{0, 0}, {rows, columns}};
     if (!placement.is_replicate()) {
@@ -130,8 +148,7 @@ struct ManyBlocks {
   }
 };
 
-// Chunks of several blocks, which one rank reads for itself, parts of which go to others, or all of
-// which go to all.
+// Chunks of several blocks are read by one rank for itself, or go to others in part or as a whole.
 TEST(Fetch, PassesLongChunksOnInBlocks) {
   ManyBlocks stored;
   for (std::int64_t ranks : {1, 2, 3})
@@ -145,7 +162,7 @@ TEST(Fetch, PassesLongChunksOnInBlocks) {
       });
 }
 
-// So many bytes are written past the caches. Rows of a part have any alignment.
+// This many bytes are written past the caches. The rows of a part have any alignment.
 TEST(Fetch, PassesMoreThanTheCachesHoldOn) {
   ManyBlocks stored(13'001);
   simmesh::testing::run_mesh_test({.mesh = {3}, .schedules = 2}, [&](const DeviceMesh&) {
@@ -155,8 +172,7 @@ TEST(Fetch, PassesMoreThanTheCachesHoldOn) {
   });
 }
 
-// A corrupt byte is found by its reader, whoever else needs it, and no rank waits for what it
-// doesn't send.
+// The reader of a corrupt byte finds it, and no rank waits for bytes that are not sent.
 TEST(Fetch, RaisesOnEveryRankWhatIsCorrupt) {
   ManyBlocks stored;
   stored.store.flip("m/f", 350'000, 5);
@@ -171,16 +187,18 @@ TEST(Fetch, RaisesOnEveryRankWhatIsCorrupt) {
     });
 }
 
-// A rank that can't read says so to all; none waits for its bytes.
+// A rank that can't read tells all others, and none waits for its bytes.
 TEST(Fetch, RaisesOnEveryRank) {
   LettersInChunks broken, narrow(StoredDType::f4);
-  broken.checkpoint.catalog.tensors[0].chunks[3].begin = 11;
+  OpenCheckpoint opened = broken.checkpoint.opened;
+  opened.catalog.tensors[0].chunks[3].begin = 11;
+  broken.checkpoint = shared_checkpoint(opened);
   simmesh::testing::run_mesh_test({.mesh = {2}}, [&](const DeviceMesh&) {
     std::int64_t row = this_rank().id() == 0 ? 0 : 2;
     EXPECT_THAT(testing::error_text([&] {
                   broken.fetched({wanted_letters({{row, 0}, {1, 4}})});
                 }),
-                HasSubstr("memory/m/f: 'w' [2, 2]+[1, 2] ends behind the file's 12 bytes"));
+                HasSubstr("memory/m/f: 'w' [2, 2]+[1, 2] ends after the file's 12 bytes"));
     EXPECT_THAT(testing::error_text([&] {
                   narrow.fetched({wanted_letters(whole(Shape{3, 4}))});
                 }),

@@ -10,7 +10,7 @@
 namespace simmesh::checkpoint {
 namespace {
 
-// Ranks that have one text share what the first of them made, for as long as one of them has it.
+// Ranks with equal texts share the value of the first of them, as long as one of them has it.
 TEST(MadeOnce, SharesWhatIsMadeOfOneText) {
   simmesh::testing::run_mesh_test({.mesh = {4}, .schedules = 8}, [](const DeviceMesh&) {
     ProcessGroup world = ProcessGroup::world();
@@ -38,7 +38,7 @@ TEST(MadeOnce, SharesWhatIsMadeOfOneText) {
   });
 }
 
-// What could not be made is made by the next rank that asks; values of another type are others.
+// After an error the next rank makes the value. Values of different types are not shared.
 TEST(MadeOnce, RaisesOnEachRankWhatMakingRaises) {
   simmesh::testing::run_mesh_test({.mesh = {3}, .schedules = 4}, [](const DeviceMesh&) {
     auto refuse = []() -> int { raise(ErrorKind::value_error, "checkpoint", "no number"); };

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "checkpoint/dcp/dcp_metadata.h"
+#include "checkpoint/native/commit.h"
 #include "checkpoint/safetensors/safetensors_file.h"
-#include "checkpoint/save_load/commit.h"
 #include "checkpoint/store/memory_store.h"
 #include "tests/checkpoint/error_text.h"
 
@@ -22,7 +22,7 @@ struct OpenedFolder {
     write_safetensors(*store->create(path), {{name, StoredDType::u8, {0}, {}}});
   }
   OpenCheckpoint opened(const std::string& name) { return open({store, name}); }
-  // The format, the folder and the first name, in one line.
+  // Returns the format, the folder and the first name in one line.
   std::string what(const std::string& name) {
     OpenCheckpoint checkpoint = opened(name);
     return checkpoint.catalog.format + " " + checkpoint.folder + " " +
@@ -30,7 +30,7 @@ struct OpenedFolder {
   }
 };
 
-// A folder may have files of several formats: which one counts decides what is loaded.
+// A folder may have files of several formats. The wrong choice would load other weights.
 TEST(Open, KnowsEachFormat) {
   OpenedFolder folder;
   folder.add_safetensors("hf/a.safetensors", "whole");

@@ -17,7 +17,7 @@ std::string header_problem(const std::string& text, std::int64_t data_bytes = 8)
   return testing::error_text([&] { header_of(text, data_bytes); });
 }
 
-// An entry of eight bytes with one field in another form.
+// Returns the error for an entry of eight bytes with one field changed.
 std::string with_entry(const std::string& fields) { return R"({"w":{)" + fields + "}}"; }
 const std::string dtype_field = R"("dtype":"F32",)", shape_field = R"("shape":[2],)",
                   offsets_field = R"("data_offsets":[0,8])";

@@ -20,7 +20,7 @@ std::string read_problem(const std::string& bytes) {
   return error_text([&] { read_safetensors_header(store, "f"); });
 }
 
-// Tensors come by dtype and then by name, whatever the order in which they are given.
+// Tensors are sorted by dtype and then by name, in whatever order they are given.
 TEST(SafetensorsFile, WritesTensorsInTheOrderOfThePackage) {
   auto eight = bytes_of("12345678"), two = bytes_of("ab"), one = bytes_of("x");
   std::vector<WrittenTensor> tensors = {{"c", StoredDType::u8, {1}, one},
@@ -57,7 +57,7 @@ TEST(SafetensorsFile, WritesOnlyWhatCanBeRead) {
   EXPECT_EQ(problem({}), "");
 }
 
-// A length that the file claims is compared with the file before anything is allocated by it.
+// A length in the file is compared with the file's size before anything is allocated.
 TEST(SafetensorsFile, RefusesLengthsThatCantBe) {
   EXPECT_EQ(read_problem("\2\0\0\0\0\0\0\0{}"s), "");
   EXPECT_THAT(read_problem(""), HasSubstr("memory/f: 0 bytes, expected at least 8"));

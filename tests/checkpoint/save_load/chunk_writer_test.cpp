@@ -11,8 +11,8 @@
 namespace simmesh::checkpoint {
 namespace {
 
-// Small and large tensors, at whatever strides, one after the other: the file has their elements
-// row-major, and each hash is that of the elements.
+// For small and large tensors at any strides, the file has the elements row-major, and each hash is
+// that of the elements.
 TEST(ChunkWriter, AppendsElementsAndHashesThem) {
   MemoryStore store;
   auto file = store.create("f");
@@ -34,7 +34,7 @@ TEST(ChunkWriter, AppendsElementsAndHashesThem) {
   EXPECT_TRUE(read_file(store, "f", 1 << 30) == expected);
 }
 
-// A thousand small tensors are a few writes.
+// A thousand small tensors need a few writes.
 TEST(ChunkWriter, GathersWhatIsSmall) {
   auto store = std::make_shared<FaultyStore>(std::make_shared<MemoryStore>(), FaultyStore::Plan());
   auto file = store->create("f");

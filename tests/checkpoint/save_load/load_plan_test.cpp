@@ -5,8 +5,8 @@
 namespace simmesh::checkpoint {
 namespace {
 
-// Every wanted box of a 3 x 4 tensor that is stored in four uneven chunks: the reads fill each of
-// its elements once, with the right one.
+// For every box of a 3 x 4 tensor in four uneven chunks, the reads fill each element once, with the
+// right one.
 TEST(LoadPlan, FillsEveryBox) {
   std::vector<Box> chunks = {
       {{2, 1}, {1, 3}}, {{0, 0}, {2, 1}}, {{0, 1}, {2, 3}}, {{2, 0}, {1, 1}}};
@@ -28,14 +28,14 @@ TEST(LoadPlan, FillsEveryBox) {
         }
 }
 
-// The order of reads is that of PyTorch: by the chunks' ends along the longest dim.
+// Reads have PyTorch's order: by the chunks' ends along the longest dim.
 TEST(LoadPlan, ReadsInTheOrderOfTheLongestDim) {
   std::vector<Box> chunks = {{{0, 4}, {2, 2}}, {{0, 0}, {2, 4}}};
   std::vector<BoxRead> reads = plan_reads(whole(Shape{2, 6}), chunks);
   ASSERT_EQ(reads.size(), 2u);
   EXPECT_EQ(reads[0].chunk, 1u);
   EXPECT_EQ(reads[1].chunk, 0u);
-  // Here all ends are equal along the longest dim, so the list's order counts.
+  // All ends along the longest dim are equal, so the list's order counts.
   reads = plan_reads(whole(Shape{2, 3}), std::vector<Box>{{{1, 0}, {1, 3}}, {{0, 0}, {1, 3}}});
   EXPECT_EQ(reads[0].chunk, 0u);
 }

@@ -5,7 +5,7 @@
 namespace simmesh::checkpoint {
 namespace {
 
-// A load that reads more than it needs is seen by this figure alone.
+// Only this figure shows a load that reads more than it needs.
 TEST(LoadReport, TellsHowMuchWasReadForWhatWasNeeded) {
   LoadReport report;
   EXPECT_EQ(report.way, LoadWay::planned);

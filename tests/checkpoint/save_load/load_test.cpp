@@ -21,7 +21,7 @@ using ::testing::Not;
 using testing::run_world;
 using testing::sample_whole;
 
-// A checkpoint of a, b and c, and a step, that two ranks saved by rows.
+// Returns a checkpoint of a, b, c and a step that two ranks saved by rows.
 Location saved_letters() {
   Location location = {std::make_shared<MemoryStore>(), "step"};
   run_world(2, [&] {
@@ -39,7 +39,7 @@ Location saved_letters() {
 
 Tensor letter(char name) { return sample_whole({4, 3}, DType::float32, std::uint64_t(name)); }
 
-// One message has everything that doesn't fit, on every rank, and nothing was loaded.
+// One message lists everything that doesn't fit, on every rank, and nothing is loaded.
 TEST(Load, ListsAllThatDoesNotFit) {
   Location location = saved_letters();
   run_world(2, [&] {
@@ -52,7 +52,7 @@ TEST(Load, ListsAllThatDoesNotFit) {
     state.add("epoch", std::int64_t{0});
     state.add("c", std::int64_t{0});
     std::string text = error_text([&] { load(state, location); });
-    EXPECT_THAT(text, AllOf(HasSubstr("memory/step doesn't fit what is to be loaded:"),
+    EXPECT_THAT(text, AllOf(HasSubstr("memory/step doesn't fit the state dict:"),
                             HasSubstr("not in the checkpoint: d, epoch"),
                             HasSubstr("'b': expected float32[3, 4], got float32[4, 3]"),
                             HasSubstr("'step': expected a tensor, got another value"),
@@ -101,7 +101,7 @@ TEST(Load, LeavesOutWhatMayBeMissing) {
   });
 }
 
-// Ranks may list names of which only they have a part.
+// A rank may list names that other ranks don't have.
 TEST(Load, ARankLoadsItsOwnNames) {
   Location location = saved_letters();
   run_world(3, [&] {
@@ -120,7 +120,7 @@ TEST(Load, ARankLoadsItsOwnNames) {
   });
 }
 
-// Joined, cut, turned and cast while every rank loads its own shard.
+// Tensors are joined, cut, permuted and cast while every rank loads its own shard.
 TEST(Load, MapsWhileItLoadsShards) {
   Location location = saved_letters();
   simmesh::testing::run_mesh_test({.mesh = {3}}, [&](const DeviceMesh& mesh) {
@@ -167,7 +167,7 @@ TEST(Load, FillsFlatShardsOfOtherRanges) {
     });
 }
 
-// What rank 0 can't open or pass on is an error on every rank, and none waits for it.
+// If rank 0 can't open the checkpoint or pass it on, every rank raises, and none waits.
 TEST(Load, RaisesOnEveryRankWhatCantBeOpened) {
   auto store = std::make_shared<MemoryStore>();
   write_safetensors(*store->create("many_dims.safetensors"),

@@ -32,7 +32,7 @@ MemoryStore& memory_of(const Location& location) {
   return static_cast<MemoryStore&>(*location.store);
 }
 
-// Loads under several schedules, and returns the way that all ranks took.
+// Loads under several schedules, and returns the way of all ranks.
 LoadWay way_of(const Location& location, std::int64_t ranks, const Placement& placement) {
   LoadWay way = LoadWay::planned;
   for (Schedule schedule : {Schedule::fifo(), Schedule::seeded(3), Schedule::pct({.depth = 3})}) {
@@ -52,8 +52,8 @@ LoadWay way_of(const Location& location, std::int64_t ranks, const Placement& pl
   return way;
 }
 
-// Where nothing has changed each rank reads its own files alone: the others' and the manifest may
-// be gone.
+// If nothing has changed, each rank reads only its own files. The others' and the manifest may be
+// gone.
 TEST(LocalLoad, ReadsOnlyARanksOwnFiles) {
   for (SaveLayout layout : {SaveLayout::one_file, SaveLayout::modular}) {
     Location location = saved_locally(layout);
@@ -69,7 +69,7 @@ TEST(LocalLoad, ReadsOnlyARanksOwnFiles) {
   }
 }
 
-// Another world or other boxes take the general way, on all ranks.
+// With another world or other boxes, all ranks take the general way.
 TEST(LocalLoad, GivesWayToAPlanWhereSomethingChanged) {
   Location location = saved_locally(SaveLayout::one_file);
   for (std::int64_t ranks : {1, 2, 4})
@@ -83,7 +83,7 @@ TEST(LocalLoad, GivesWayToAPlanWhereSomethingChanged) {
   EXPECT_EQ(way_of(without, local_ranks, Shard(0)), LoadWay::planned);
 }
 
-// One rank without its record, or with a broken one, is enough for all.
+// If one rank has no record, or a broken one, all ranks take the general way.
 TEST(LocalLoad, OneRankDecidesForAll) {
   for (std::int64_t rank = 0; rank < local_ranks; ++rank) {
     Location gone = saved_locally(SaveLayout::one_file);
@@ -95,7 +95,7 @@ TEST(LocalLoad, OneRankDecidesForAll) {
   }
 }
 
-// One rank that wants something else: all compare names together, and say the same.
+// If one rank wants another name, all ranks compare names together, and raise the same error.
 TEST(LocalLoad, OneRankThatWantsMoreIsToldByTheGeneralWay) {
   Location location = saved_locally(SaveLayout::one_file);
   for (std::size_t asking = 0; asking < std::size_t(local_ranks); ++asking)
@@ -115,7 +115,7 @@ TEST(LocalLoad, OneRankThatWantsMoreIsToldByTheGeneralWay) {
     }
 }
 
-// What is read is compared with its hash, on this way too; and the option turns the way off.
+// Bytes are compared with their hashes on this way, too. An option turns the way off.
 TEST(LocalLoad, FindsWhatIsCorrupt) {
   Location location = saved_locally(SaveLayout::one_file);
   auto load_round = [&](const LoadOptions& options) {

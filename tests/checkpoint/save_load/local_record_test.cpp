@@ -35,7 +35,7 @@ TEST(LocalRecord, RefusesEveryOtherText) {
   }
 }
 
-// A record counts only in a checkpoint that was finished.
+// A record counts only in a committed checkpoint.
 TEST(LocalRecord, BelongsToACommittedCheckpoint) {
   MemoryStore store;
   auto add = [&](const std::string& path, const std::string& text) {

@@ -53,7 +53,7 @@ Location saved_tensor(const char* name, const Tensor& whole) {
   return location;
 }
 
-// Parameters are rebuilt from masters in any layout: rounded once, or widened.
+// Parameters are rebuilt from masters in any layout, rounded once or widened.
 TEST(MasterWeights, RebuildsParametersInAnyLayout) {
   Tensor master = sample_whole({5, 3}, DType::float32, 4);
   Tensor half = converted(master, DType::bfloat16);
@@ -82,7 +82,7 @@ TEST(MasterWeights, RebuildsParametersInAnyLayout) {
     });
 }
 
-// A mapping of the user's is taken as it stands.
+// With a mapping of the user's, nothing is rebuilt.
 TEST(MasterWeights, LeavesMappingsAlone) {
   Location location = saved_tensor("master.w", sample_whole({4}, DType::float32, 4));
   run_world(1, [&] {

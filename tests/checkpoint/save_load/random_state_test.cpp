@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 #include "testing/gtest.h"
 #include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/worlds.h"
@@ -20,7 +20,7 @@ StateDict random_state() {
   return state;
 }
 
-// What a rank would have drawn next is drawn after a load, on any number of ranks.
+// After a load on any number of ranks, the next numbers are those that the saved run would draw.
 TEST(RandomState, EqualGeneratorsGoOnAnywhere) {
   for (std::int64_t from : {1, 2, 3}) {
     Location location = {std::make_shared<MemoryStore>(), "state"};
@@ -41,7 +41,7 @@ TEST(RandomState, EqualGeneratorsGoOnAnywhere) {
   }
 }
 
-// Ranks with generators of their own get them back; other ranks can't.
+// Ranks with generators of their own get them back. Another number of ranks can't load them.
 TEST(RandomState, DifferentGeneratorsStayWithTheirRanks) {
   Location location = {std::make_shared<MemoryStore>(), "state"};
   run_world(3, [&] {

@@ -5,7 +5,7 @@
 namespace simmesh::checkpoint {
 namespace {
 
-// What one rank tells, the others read as it was, whatever is in the names.
+// Other ranks read a rank's plan as it is, with any characters in names.
 TEST(RankPlan, PassesToOtherRanksAsItIs) {
   StateDict state;
   state.add("w \"quoted\"\n", zeros({2, 3}, DType::bfloat16));

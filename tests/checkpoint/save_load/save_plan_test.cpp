@@ -12,8 +12,8 @@ SaveItem item_at(const std::string& name, std::int64_t offset, std::int64_t weig
   return {name, {{offset}, {1}}, weight};
 }
 
-// Which of three ranks hold each of four boxes, in all 7^4 ways: each box is written once, by a
-// rank that holds it, and the lightest holder takes it.
+// In all 7^4 ways in which three ranks can hold four boxes, each box is written once, by the holder
+// with the least to write.
 TEST(SavePlan, GivesEachBoxToTheLightestOfItsHolders) {
   for (int code = 0; code < 7 * 7 * 7 * 7; ++code) {
     int holders[4], rest = code;
@@ -40,14 +40,14 @@ TEST(SavePlan, BalancesReplicasInTheOrderOfTheirFirstRank) {
   std::vector<SaveItem> all = {item_at("a", 0, 4), item_at("b", 0, 1), item_at("c", 0, 1),
                                item_at("d", 0, 3)};
   EXPECT_EQ(plan_save({all, all}).items, (Items{{0}, {1, 2, 3}}));
-  // Equal loads go to the lowest rank, and a weight of zero counts nothing.
+  // The lowest of equal ranks takes a box, and a weight of zero adds no load.
   EXPECT_EQ(plan_save({{item_at("a", 0, 0), item_at("b", 0, 5)},
                        {item_at("a", 0, 0), item_at("b", 0, 5)}})
                 .items,
             (Items{{0, 1}, {}}));
 }
 
-// Boxes are told apart by name and offsets; one rank that lists a box twice writes it once.
+// Boxes differ by name and offsets. A rank that lists a box twice writes it once.
 TEST(SavePlan, KnowsBoxesByNameAndOffsets) {
   EXPECT_EQ(plan_save({{item_at("a", 0, 1), item_at("a", 1, 1), item_at("b", 0, 1)}}).items,
             (Items{{0, 1, 2}}));

@@ -21,7 +21,7 @@ using testing::sample_tensors;
 
 const Placement layouts[] = {Replicate(), Shard(0), Shard(-1), StridedShard(0, 2)};
 
-// What was saved under a layout has the same bits under every other one, on other numbers of ranks.
+// A state saved in one layout loads with the same bits in every other one, on any number of ranks.
 TEST(Save, LoadsUnderEveryOtherLayout) {
   for (std::int64_t ranks = 1; ranks <= 4; ++ranks)
     for (const Placement& from : layouts) {
@@ -51,7 +51,7 @@ TEST(Save, LoadsUnderEveryOtherLayout) {
     }
 }
 
-// The order in which ranks write and read changes no bit.
+// The schedule changes no bit.
 TEST(Save, HasTheSameBitsUnderEverySchedule) {
   Location location = {std::make_shared<MemoryStore>(), "step"};
   simmesh::testing::run_mesh_test({.mesh = {3}}, [&](const DeviceMesh& mesh) {
@@ -98,7 +98,7 @@ TEST(Save, RefusesToOverwrite) {
     });
 }
 
-// Two programs that save at once would mix their files.
+// Two programs that save at the same time would mix their files.
 TEST(Save, RefusesASecondWriter) {
   auto store = std::make_shared<MemoryStore>();
   auto held = store->lock();

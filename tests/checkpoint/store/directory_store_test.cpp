@@ -36,11 +36,11 @@ TEST(DirectoryStore, KeepsFilesBelowAFolder) {
   EXPECT_EQ(testing::text_of(out), "rmor");
   store.sync_folder("step_1");
   store.remove("step_1");
-  store.remove("step_1");  // nothing is there
+  store.remove("step_1");  // there is nothing to remove
   EXPECT_THAT(store.files(""), ElementsAre("latest"));
 }
 
-// A checkpoint's metadata name files: none may lie outside of the store.
+// The metadata of a checkpoint name files. They must not reach files outside of the store.
 TEST(DirectoryStore, RefusesPathsThatLeadOut) {
   simmesh::testing::TemporaryFolder folder;
   DirectoryStore store((folder.path() / "run").string());
@@ -81,11 +81,11 @@ TEST(DirectoryStore, NamesWhatFails) {
   EXPECT_THAT(error_text([&] { store.rename("folder", "empty"); }), HasSubstr("empty exists"));
   EXPECT_THAT(error_text([&] { store.rename("none", "other"); }), HasSubstr("cannot rename"));
   EXPECT_THAT(error_text([&] { store.sync_folder("file"); }), HasSubstr("cannot sync"));
-  store.rename("file", "folder/in");  // a file takes the place of another
+  store.rename("file", "folder/in");  // replaces a file
   EXPECT_EQ(store.size("folder/in"), 4);
 }
 
-// Two stores of one folder are two programs: a lock keeps the second one out.
+// Two stores of one folder are like two programs: a lock keeps the second one out.
 TEST(DirectoryStore, OneWriterHasTheLock) {
   simmesh::testing::TemporaryFolder folder;
   DirectoryStore store(folder.path().string()), other(folder.path().string());

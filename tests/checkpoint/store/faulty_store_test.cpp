@@ -13,7 +13,7 @@ using testing::error_text;
 using ::testing::HasSubstr;
 using Fault = FaultyStore::Fault;
 
-// Six operations that change something.
+// Makes six operations that change something.
 void write_and_rename(FaultyStore& store) {
   auto file = store.create("a");
   file->append(testing::bytes_of("four"));
@@ -37,7 +37,7 @@ TEST(FaultyStore, CountsWhatChangesSomething) {
                                        "rename a to b", "remove c"));
 }
 
-// Before the operation it isn't done, after it, it is; nothing works any more in either case.
+// The operation is done only if the machine stops after it. Nothing works any more in either case.
 TEST(FaultyStore, StopsTheMachine) {
   for (Fault fault : {Fault::stop_before, Fault::stop_after})
     for (std::int64_t operation = 1; operation <= 6; ++operation) {

@@ -31,7 +31,7 @@ TEST(MemoryStore, ListsFilesAndFolders) {
   EXPECT_EQ(store.size("b/x/z"), 1);
 }
 
-// What wasn't synced is lost when the machine stops: bytes, and names too.
+// When the machine stops, unsynced bytes are lost, and unsynced names, too.
 TEST(MemoryStore, KeepsWhatWasSyncedWhenTheMachineStops) {
   MemoryStore store;
   auto file = store.create("folder/file");

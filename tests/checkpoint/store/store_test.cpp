@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A file of unknown size is never taken into memory without a bound.
+// A file of unknown size is never read into memory without a bound.
 TEST(Store, ReadsAWholeFileUpToABound) {
   MemoryStore store;
   testing::add_file(store, "folder/file", "four");
@@ -23,7 +23,7 @@ TEST(Store, ReadsAWholeFileUpToABound) {
               HasSubstr("memory: no file folder"));
 }
 
-// A file is read in pieces of any order, whether the store opens it once or for each.
+// A file is read in pieces in any order, opened once or for each piece.
 TEST(Store, ReadsAnOpenFileInPieces) {
   simmesh::testing::TemporaryFolder folder;
   MemoryStore memory;

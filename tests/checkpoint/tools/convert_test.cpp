@@ -17,23 +17,23 @@ Location recorded_dcp(const std::string& name) {
           name};
 }
 
-// Every format holds what the one before it held, bit for bit, through all three and back.
+// A chain of conversions through all formats that are written keeps every bit.
 TEST(Convert, KeepsEveryBitThroughAllFormats) {
   for (const char* name : {"native_1d_uneven", "native_mesh2x2", "native_threads2",
                            "native_file_per_item", "native_single"}) {
     auto store = std::make_shared<MemoryStore>();
     Location from = recorded_dcp(name), ours = {store, "ours"}, dcp = {store, "dcp"},
              files = {store, "files"}, again = {store, "again"};
-    ConvertReport report = convert(from, ours, {.format = CheckpointFormat::simmesh});
+    ConvertReport report = convert(from, ours, {.format = simmesh_format});
     EXPECT_GT(report.tensors, 0);
     EXPECT_TRUE(verify(ours).empty());
     EXPECT_TRUE(diff(from, ours).empty()) << name;
-    convert(ours, dcp, {.format = CheckpointFormat::dcp});
+    convert(ours, dcp, {.format = dcp_format});
     EXPECT_TRUE(diff(from, dcp).empty()) << name;
     // Values that are no tensors become text there.
-    convert(dcp, files, {.format = CheckpointFormat::safetensors, .file_bytes = 100});
+    convert(dcp, files, {.format = safetensors_format, .write = {.file_bytes = 100}});
     EXPECT_GE(store->files("files").size(), 2u);
-    convert(files, again, {.format = CheckpointFormat::simmesh});
+    convert(files, again, {.format = simmesh_format});
     for (const Difference& difference : diff(from, again))
       EXPECT_EQ(difference.text.find("elements differ"), std::string::npos) << difference.name;
   }
@@ -41,21 +41,25 @@ TEST(Convert, KeepsEveryBitThroughAllFormats) {
 
 TEST(Convert, NeverOverwrites) {
   auto store = std::make_shared<MemoryStore>();
-  for (auto format :
-       {CheckpointFormat::simmesh, CheckpointFormat::dcp, CheckpointFormat::safetensors}) {
-    Location to = {store, std::string(to_string(format))};
-    convert(recorded_dcp("native_single"), to, {.format = format});
+  for (const Format* format : formats) {
+    if (!format->writes) continue;
+    Location to = {store, std::string(format->name)};
+    convert(recorded_dcp("native_single"), to, {.format = *format});
     EXPECT_NE(testing::error_text([&] {
-                convert(recorded_dcp("native_single"), to, {.format = format});
+                convert(recorded_dcp("native_single"), to, {.format = *format});
               }).find("exists"),
               std::string::npos);
   }
 }
 
-TEST(Convert, NamesItsFormats) {
-  EXPECT_EQ(format_from_string("dcp"), CheckpointFormat::dcp);
-  EXPECT_NE(testing::error_text([] { format_from_string("zip"); }).find("simmesh, safetensors"),
+// A format that is only read can't be written, and nothing is left at the target.
+TEST(Convert, RefusesAFormatThatIsOnlyRead) {
+  auto store = std::make_shared<MemoryStore>();
+  EXPECT_NE(testing::error_text([&] {
+              convert(recorded_dcp("native_single"), {store, "to"}, {.format = deepspeed_format});
+            }).find("expected the format simmesh, dcp or safetensors, got 'deepspeed'"),
             std::string::npos);
+  EXPECT_TRUE(store->files("").empty());
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ std::shared_ptr<MemoryStore> store_with_sample() {
   return store;
 }
 
-// All that is wrong is listed, not just the first.
+// Every problem is listed, not only the first.
 TEST(Verify, ListsEveryProblem) {
   auto store = store_with_sample();
   EXPECT_THAT(verify({store, "a"}), IsEmpty());

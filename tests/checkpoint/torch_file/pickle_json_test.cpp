@@ -42,7 +42,7 @@ TEST(PickleJson, BoundsDepthAndCycles) {
   EXPECT_THAT(json_problem("}\x94\x8c\1ah\0s."s), HasSubstr("nested too deeply, or holds itself"));
 }
 
-// Ten lists, each of which holds the one before ten times, and a long text many times.
+// Ten lists, each with the one before ten times, or one long text many times, would be huge.
 TEST(PickleJson, RefusesWhatGrowsFarBeyondThePickle) {
   std::string laughs = "]\x94";
   for (char level = 0; level < 10; ++level) {
@@ -57,7 +57,7 @@ TEST(PickleJson, RefusesWhatGrowsFarBeyondThePickle) {
   EXPECT_THAT(json_problem(texts + "t."), HasSubstr("much larger than its pickle"));
 }
 
-// Dicts share their keys, as Python's pickles do.
+// Dicts share their keys in Python's pickles, which must not count as a repetition.
 TEST(PickleJson, TakesWhatIsSharedWithinReason) {
   std::string dicts = "](X\x0a\0\0\0weight_key\x94"s;
   for (int i = 0; i < 20000; ++i) dicts += "}h\0K\1s"s;

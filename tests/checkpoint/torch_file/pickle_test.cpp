@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using Kind = PickleNode::Kind;
 using namespace std::string_literals;
 
-// All opcodes that a reader may allow.
+// Returns a dialect with all opcodes that a reader may allow.
 const std::string all_opcodes =
     "\x80\x95N\x88\x89KMJ\x8aG\x8cX)t\x85\x86\x87(}]aseu\x94qrhjc\x93R\x81"
     "bQ."s;
@@ -27,7 +27,7 @@ std::string problem_of(const std::string& text) {
   return error_text([&] { Pickle(bytes_of(text), test_dialect()); });
 }
 
-// A value as text, so that a test can say what it expects in a line.
+// Returns a value as a text of one line.
 std::string shown(PickleValue value) {
   auto list = [&](const char* open, const char* close) {
     std::string text = open;
@@ -70,7 +70,7 @@ TEST(Pickle, ReadsConstants) {
             "'ab'");
 }
 
-// Integers of every length, with the sign in the highest bit.
+// Integers have any length, with the sign in the highest bit.
 TEST(Pickle, ReadsLongIntegers) {
   EXPECT_EQ(value_of("\x8a\0."s), "0");
   for (int count = 1; count <= 8; ++count) {
@@ -128,7 +128,7 @@ TEST(Pickle, RefusesEveryOpcodeThatIsNotInTheDialect) {
                 HasSubstr(fmt::format(
                     "byte 0: the opcode 0x{:02x} is not one that is expected here", opcode)));
   }
-  // One that is allowed by mistake is refused too.
+  // An unknown opcode is refused even if the dialect has it.
   EXPECT_THAT(error_text([] {
                 Pickle(bytes_of("\x8e"), {"\x8e", {}});
               }),
@@ -178,7 +178,7 @@ TEST(Pickle, RefusesWhatIsOutOfPlace) {
     EXPECT_THAT(problem_of(text), HasSubstr(why)) << text;
 }
 
-// A list may hold itself, and be nested as deep as the pickle is long: nothing recurses.
+// A list may hold itself, or be nested as deep as the pickle is long. The reader must not recurse.
 TEST(Pickle, TakesCyclesAndDepth) {
   Pickle cycle(bytes_of("]\x94h\0a."s), test_dialect());
   EXPECT_EQ(cycle.root()->items[0], cycle.root());

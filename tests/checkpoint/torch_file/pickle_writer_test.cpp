@@ -18,7 +18,7 @@ const PickleDialect& written_dialect() {
   return dialect;
 }
 
-// What is written is read back, value by value.
+// The reader gets back every written value.
 TEST(PickleWriter, WritesWhatIsRead) {
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
   for (std::int64_t number : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31,

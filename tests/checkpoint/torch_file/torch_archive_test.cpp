@@ -37,7 +37,7 @@ TEST(TorchArchive, ReadsTheValuesItWrites) {
     EXPECT_EQ(read_torch_object(torch_object_archive(JsonValue::parse(text))).text(), text);
 }
 
-// A tensor as torch.save would name it, with anything in it.
+// Returns an archive of a tensor as torch.save writes it, with any values.
 struct ViewInArchive {
   const char* storage = "FloatStorage";
   const char* key = "0";
@@ -92,7 +92,8 @@ TEST(TorchArchive, ReadsViewsOfAStorage) {
   EXPECT_EQ(read(view), "");
 }
 
-// Every way in which a view could lead out of its storage, or claim more than there is.
+// A view could lead out of its storage, or claim more elements than there are, in each of these
+// ways.
 TEST(TorchArchive, RefusesViewsThatLeaveTheirStorage) {
   constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
   auto leaves = [](ViewInArchive view, const char* why) {

@@ -5,7 +5,7 @@
 namespace simmesh::checkpoint {
 namespace {
 
-// Names are their own inverse, and every dtype of a Tensor has PyTorch's own name.
+// Every name leads back to its dtype, and every dtype of a Tensor has PyTorch's name.
 TEST(TorchTypes, NamesAreTheirOwnInverse) {
   int known = 0, with_storage = 0;
   for (int i = 0; i <= int(StoredDType::u64); ++i) {

@@ -20,7 +20,7 @@ const PickleDialect& view_dialect() {
   return dialect;
 }
 
-// What a tensor of shape [2, 3] is pickled with.
+// The arguments with which a tensor of shape [2, 3] is pickled.
 struct PickledView {
   const char* function = "_rebuild_tensor_v2";
   const char* storage = "ShortStorage";
@@ -94,7 +94,7 @@ TEST(TorchView, IsOfAStorage) {
   EXPECT_FALSE((PickledView{.strides = {1, 2}}.read().is_contiguous()));
 }
 
-// A storage without a type is counted in bytes, and the dtype comes last.
+// An untyped storage counts bytes, and the dtype comes last.
 TEST(TorchView, OfNewerDTypesIsOfBytes) {
   PickledView pickled = {
       .function = "_rebuild_tensor_v3", .storage = "UntypedStorage", .dtype = "uint16"};

@@ -27,7 +27,7 @@ TEST(ZipArchive, ReadsWhatItWrites) {
   EXPECT_EQ(archive, archive_text()) << "the same members give the same bytes";
 }
 
-// A member's checksum is compared, and none may be compressed or claim more than there is.
+// Members with a wrong checksum, with compression, or with more bytes than there are, are refused.
 TEST(ZipArchive, RefusesWhatIsBroken) {
   std::string archive = archive_text();
   std::string flipped = archive;
@@ -36,7 +36,8 @@ TEST(ZipArchive, RefusesWhatIsBroken) {
               HasSubstr("the member a/first can't be read"));
   for (std::size_t size = 0; size < archive.size(); ++size)
     ASSERT_NE(error_text([&] { read_zip(bytes_of(archive.substr(0, size))); }), "") << size;
-  // In the directory at the end, the method is 10 bytes behind the begin of an entry, the sizes 20.
+  // In an entry of the directory at the end, the method is at byte 10, and the sizes are at
+  // byte 20.
   std::size_t entry = archive.find("PK\1\2");
   std::string compressed = archive, large = archive;
   compressed[entry + 10] = 8;

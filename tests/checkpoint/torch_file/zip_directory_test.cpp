@@ -29,7 +29,7 @@ std::string directory_problem(const std::string& archive) {
   return error_text([&] { directory_of(archive); });
 }
 
-// The number of so many bytes, lowest first, at a place of a text.
+// Returns the number in some bytes of a text, the lowest byte first.
 void put_bytes(std::string& text, std::size_t at, std::uint64_t value, std::size_t width) {
   for (std::size_t i = 0; i < width; ++i) text[at + i] = char(value >> (8 * i));
 }
@@ -44,11 +44,11 @@ TEST(ZipDirectory, FindsTheBytesOfMembers) {
   EXPECT_EQ(members[0].checksum, crc32(bytes_of("some bytes")));
   EXPECT_EQ(members[1].name, "a/empty");
   EXPECT_EQ(members[1].bytes, 0);
-  // Behind other bytes: places count from the begin of the file, which is the archive's.
+  // Places count from the begin of the file, so an archive after other bytes is refused.
   EXPECT_THAT(directory_problem("behind" + archive), ::testing::Not(""));
 }
 
-// The published check value, in one part and in two.
+// Computes the published check value, in one part and in two.
 TEST(ZipDirectory, ComputesTheChecksum) {
   EXPECT_EQ(crc32(bytes_of("123456789")), 0xcbf43926u);
   EXPECT_EQ(crc32(bytes_of("6789"), crc32(bytes_of("12345"))), 0xcbf43926u);
@@ -62,7 +62,7 @@ TEST(ZipDirectory, ComputesTheChecksum) {
   EXPECT_FALSE(is_zip_member_whole(store, "a.zip", member));
 }
 
-// An archive of more than 4 GiB says where its members lie in 64-bit fields.
+// An archive of more than 4 GiB has the places of its members in 64-bit fields.
 TEST(ZipDirectory, ReadsFieldsOf64Bits) {
   std::string archive = archive_of_members();
   std::size_t entry = archive.find("PK\1\2"), end = archive.find("PK\5\6");
@@ -105,11 +105,11 @@ TEST(ZipDirectory, RefusesWhatIsBroken) {
   EXPECT_THAT(problem(entry + 10, 8, 2), HasSubstr("a/first is compressed or encrypted"));
   EXPECT_THAT(problem(entry + 8, 1, 2), HasSubstr("a/first is compressed or encrypted"));
   EXPECT_THAT(problem(entry + 24, 11, 4), HasSubstr("a/first has two sizes"));
-  EXPECT_THAT(problem(entry + 42, 1 << 30, 4), HasSubstr("a member lies outside of the file"));
+  EXPECT_THAT(problem(entry + 42, 1 << 30, 4), HasSubstr("a member is outside of the file"));
   EXPECT_THAT(problem(entry + 42, 1, 4), HasSubstr("a member without its header"));
   EXPECT_THAT(problem(entry, 0, 4), HasSubstr("the list of members is broken"));
   EXPECT_THAT(problem(end + 10, 3, 2), HasSubstr("cut off"));
-  EXPECT_THAT(problem(end + 16, 1 << 30, 4), HasSubstr("lies outside of the file"));
+  EXPECT_THAT(problem(end + 16, 1 << 30, 4), HasSubstr("is outside of the file"));
   EXPECT_THAT(problem(end + 16, 0xffffffff, 4), HasSubstr("the 64-bit end is missing"));
   std::string large = archive;
   put_bytes(large, entry + 20, 1 << 20, 4);

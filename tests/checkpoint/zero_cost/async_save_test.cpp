@@ -29,7 +29,7 @@ Location round_of(const std::shared_ptr<Store>& store, int round) {
   return {store, "round_" + std::to_string(round)};
 }
 
-// What training does to the tensors of a state.
+// Changes the tensors of a state, as training does.
 void overwrite(StateDict& state) {
   for (LocalTensor& local : local_tensors(state))
     for (Piece& piece : local.pieces)
@@ -47,7 +47,7 @@ std::map<std::string, std::vector<std::byte>> saved_at_once(std::int64_t ranks) 
   return contents(*store);
 }
 
-// The tensors change right after each call: the files are those of saves that block, byte for byte.
+// The tensors change right after each call, but the files are those of saves that block.
 TEST(AsyncSave, WritesWhatTheStateWasAtTheCall) {
   for (std::int64_t ranks : {1, 2, 3}) {
     auto expected = saved_at_once(ranks);
@@ -62,7 +62,7 @@ TEST(AsyncSave, WritesWhatTheStateWasAtTheCall) {
             saves.push_back(async_save(state, round_of(store, round),
                                        {.background = {.in_flight = in_flight}}));
             overwrite(state);
-            // No more than in_flight are under way.
+            // At most in_flight saves are running.
             if (saves.size() > in_flight) {
               EXPECT_TRUE(saves[saves.size() - 1 - in_flight].done());
             }
@@ -74,7 +74,7 @@ TEST(AsyncSave, WritesWhatTheStateWasAtTheCall) {
   }
 }
 
-// Nobody waits for the last save: the run does.
+// If nobody waits for the last save, the run does.
 TEST(AsyncSave, EndsBeforeTheRunEnds) {
   for (const WorldOptions& options : background_schedules(2)) {
     auto store = std::make_shared<MemoryStore>();
@@ -86,7 +86,7 @@ TEST(AsyncSave, EndsBeforeTheRunEnds) {
   }
 }
 
-// With room for more saves a rank goes on though its writer, which is starved, has written none.
+// With room for more saves, a rank continues though its starved writer has written none.
 TEST(AsyncSave, DoesNotWaitWhereThereIsRoom) {
   World world({.ranks = 1, .deputies = 1, .faults = {Fault::starve(1)}});
   auto store = std::make_shared<MemoryStore>();
@@ -101,7 +101,7 @@ TEST(AsyncSave, DoesNotWaitWhereThereIsRoom) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// A store with the checkpoint of round 1.
+// Returns a store with the checkpoint of round 1.
 std::shared_ptr<MemoryStore> with_round_one(std::int64_t ranks) {
   auto store = std::make_shared<MemoryStore>();
   run_world(ranks, [&] {
@@ -131,8 +131,8 @@ std::int64_t operations_of_round_two() {
   return counting->operations();
 }
 
-// Every operation of the store fails once. Both ranks hear of it when they wait, or at the next
-// save, whatever the schedule; the old checkpoint loads, and a later save succeeds.
+// Every operation of the store fails once. Under every schedule both ranks get the error when they
+// wait, or at the next save. The old checkpoint loads, and a later save succeeds.
 TEST(AsyncSave, EveryFailingOperationIsHeardOf) {
   std::int64_t operations = operations_of_round_two(), heard = 0;
   for (auto fault : {FaultyStore::Fault::fail, FaultyStore::Fault::short_write})
@@ -166,8 +166,8 @@ TEST(AsyncSave, EveryFailingOperationIsHeardOf) {
   EXPECT_GT(heard, 100);
 }
 
-// The machine of a writer stops at every operation: the run ends with that, and never hangs; the
-// old checkpoint or the new one is there.
+// A writer's machine stops at every operation. The run ends with that, and never hangs. The store
+// has the old checkpoint or the new one.
 TEST(AsyncSave, AWriterThatIsGoneEndsTheRun) {
   std::int64_t operations = operations_of_round_two();
   for (std::int64_t operation = 1; operation <= operations; ++operation)
@@ -188,8 +188,8 @@ TEST(AsyncSave, AWriterThatIsGoneEndsTheRun) {
     }
 }
 
-// A writer is killed at each of its operations: the rank whose writer it is, and those whose
-// writers then wait for ever, all raise.
+// A writer is killed at each of its operations. Its rank raises, and so do the ranks whose writers
+// would wait for ever.
 TEST(AsyncSave, EveryRankHearsOfAKilledWriter) {
   std::int64_t kills = 0;
   for (RankId victim : {0, 1})
@@ -244,8 +244,8 @@ double exposed_us(const Outcome& outcome, const std::string& stream) {
   return -1;
 }
 
-// 2^20 bytes at 1 GB/s take 2^-10 s. Training waits for each copy, of device and host memory; the
-// second save waits until the first one is written, the third until the second one is.
+// 2^20 bytes at 1 GB/s take 2^-10 s. Training waits for each copy, in device and host memory. The
+// second save waits for the first one, and the third for the second one.
 TEST(AsyncSave, SaysHowLongTrainingStoodStill) {
   constexpr double at_one_gb_s = 1e6 / 1024;
   for (std::size_t in_flight : {1, 2}) {
@@ -261,7 +261,7 @@ TEST(AsyncSave, SaysHowLongTrainingStoodStill) {
     });
     ASSERT_TRUE(outcome.ok()) << report(outcome);
     EXPECT_EQ(exposed_us(outcome, "checkpoint copies"), 3 * (1 + 2) * at_one_gb_s);
-    // With room for two, the third one waits for the first, beside which the second was copied.
+    // With room for two, the third one waits for the first.
     EXPECT_EQ(exposed_us(outcome, "checkpoint writer"),
               in_flight == 1 ? 2 * 8 * at_one_gb_s : (8 - 3) * at_one_gb_s);
   }

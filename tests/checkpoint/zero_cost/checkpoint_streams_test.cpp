@@ -7,8 +7,8 @@
 namespace simmesh::checkpoint {
 namespace {
 
-// Copies come behind what was computed, and writes behind their copies; neither holds up what is
-// computed next. 2^30 bytes at 1 GB/s take a second.
+// Copies wait for earlier work, and writes for their copies. Neither delays later work. 2^30 bytes
+// at 1 GB/s take a second.
 TEST(CheckpointStreams, RunBesideWhatIsComputed) {
   World world({.ranks = 1, .device = DeviceModel{.launch_us = 0}});
   Outcome outcome = world.run([](Rank&) {
@@ -35,7 +35,7 @@ TEST(CheckpointStreams, RunBesideWhatIsComputed) {
   EXPECT_EQ(report.makespan_us, 15 + 1e6);
 }
 
-// Without devices there is nothing to launch.
+// Without a device nothing is launched.
 TEST(CheckpointStreams, DoNothingWithoutADevice) {
   World world({.ranks = 1});
   Outcome outcome = world.run([](Rank&) {

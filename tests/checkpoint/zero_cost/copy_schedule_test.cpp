@@ -9,8 +9,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// All lists of up to three ranges of up to three elements, under several hooks: a serial walk over
-// the elements, so many a hook, is what the hooks copy.
+// For all lists of up to three ranges of up to three elements, the hooks copy what a serial walk
+// over the elements gives each of them.
 TEST(CopySchedule, CopiesEveryElementOnceInOrder) {
   for (int code = 0; code < 4 * 4 * 4; ++code)
     for (std::int64_t hooks = 1; hooks <= 4; ++hooks) {
@@ -64,7 +64,7 @@ TEST(CopySchedule, RefusesWhatMakesNoSense) {
     EXPECT_THAT(problem({}, {.hook_capacity = 1, .usage = usage}),
                 HasSubstr("expected a usage within (0, 1]"));
   EXPECT_THAT(problem({{0, 5, 4}}, {}),
-              HasSubstr("ranges that end behind their begin, got [5, 4)"));
+              HasSubstr("ranges that don't end before they begin, got [5, 4)"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ using testing::SmallTraining;
 
 using Start = MovingAverage::Start;
 
-// The averages of a checkpoint, whole, by name; and "ema.updates".
+// Returns the whole averages of a checkpoint by name, and "ema.updates".
 struct SavedAverages {
   std::map<std::string, std::vector<float>> values;
   std::int64_t updates = 0;
@@ -51,7 +51,7 @@ SavedAverages saved_averages(const Location& location, const std::map<std::strin
   return saved;
 }
 
-// The same over whole tensors, one update after another.
+// Returns the averages of whole tensors, one update after another.
 void add_serially(SavedAverages& averages, const std::string& name, const Tensor& values,
                   const EmaOptions& options) {
   auto elements = values.values<float>();
@@ -80,7 +80,7 @@ SavedAverages serial_samples(std::uint64_t rounds, const EmaOptions& options) {
   return averages;
 }
 
-// A run of rounds of sample values, which is saved at its end, and goes on from another one's.
+// Averages rounds of sample values, from the averages of another run on, and saves the result.
 struct SampleRun {
   std::uint64_t first = 1, last = 1;
   Location save_to;
@@ -108,8 +108,8 @@ void run_samples(const WorldOptions& options, const Placement& placement, const 
   });
 }
 
-// Averages of parts, on two ranks and then on three that hold other parts, are those of one device
-// that never stopped.
+// Averages on two ranks, and then on three with other parts, are those of one device that never
+// stopped.
 TEST(EmaState, GoesOnInAnotherLayout) {
   for (Start start : {Start::zeros, Start::first_value}) {
     EmaOptions ema = {.decay = 0.9, .start = start};
@@ -130,8 +130,8 @@ TEST(EmaState, GoesOnInAnotherLayout) {
   }
 }
 
-// Every form of training keeps the averages of its own parameters on one device, also in steps
-// without a save and with one micro-batch.
+// Every form of training keeps the averages of one device, also in steps without a save and with
+// one micro-batch.
 TEST(EmaState, HasTheBitsOfASerialAverage) {
   const std::map<std::string, Shape> shapes = {{"ema.fc1.weight", {5, 3}},
                                                {"ema.fc1.bias", {5}},
@@ -149,7 +149,7 @@ TEST(EmaState, HasTheBitsOfASerialAverage) {
           saver.hook_into(training.model());
           for (std::int64_t step = 1; step <= 5; ++step) {
             training.step(step, [&] { saver.before_step(); });
-            // A blocking save, for the values that the average should take in.
+            // A blocking save has the values that the average adds.
             save(training.state(), {store, "step_" + std::to_string(step)});
             ZeroCostSaver::Step now = {.number = step};
             if (step == 5) now.save_to = Location{store, "averages"};
@@ -175,7 +175,7 @@ TEST(EmaState, HasTheBitsOfASerialAverage) {
       }
 }
 
-// Steps whose loss isn't below the threshold are left out.
+// Steps whose loss isn't below the threshold don't count.
 TEST(EmaState, LeavesOutStepsWithALargeLoss) {
   World world({.ranks = 1, .deputies = 2});
   auto outcome = world.run([](Rank&) {
@@ -202,7 +202,7 @@ TEST(EmaState, LeavesOutStepsWithALargeLoss) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// Masters stand for parameters of 16 bits; a state without either has no average.
+// Masters stand for 16-bit parameters. A state without float32 values has no average.
 TEST(EmaState, AveragesParametersAndMasters) {
   auto name_of = [](const std::string& name, DType dtype) {
     StateDict state;

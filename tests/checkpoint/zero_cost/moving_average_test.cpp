@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Each product and the sum are rounded: one rounding less would give other bits.
+// Each product and the sum are rounded. One rounding less would give other bits.
 TEST(MovingAverage, RoundsEachStep) {
   std::int64_t fused_differs = 0;
   for (double coefficient : {0.0, 0.5, 0.9, 0.99, 0.9999, 1.0}) {

@@ -17,7 +17,7 @@
 
 namespace simmesh::checkpoint::testing {
 
-// How a small training run is spread over ranks.
+// The form of parallelism of a small training run.
 enum class SmallForm : std::uint8_t { alone, replicated, sharded, zero1, zero3 };
 
 // SmallTraining trains a perceptron on this rank.
@@ -41,7 +41,7 @@ class SmallTraining {
 
   nn::Module& model() { return *model_; }
 
-  // Trains one step; `before_step` runs right before the optimiser's.
+  // Trains one step, and calls `before_step` right before the optimiser's step.
   void step(std::int64_t number, const std::function<void()>& before_step) {
     for (std::int64_t micro = 0; micro < micro_batches_; ++micro) {
       Tensor input =

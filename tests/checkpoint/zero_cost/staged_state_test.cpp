@@ -16,7 +16,7 @@ using testing::run_world;
 using testing::sample_state;
 using testing::sample_tensors;
 
-// Byte by byte, in any order, the copy becomes the state that was there.
+// Copied byte by byte in any order, the copy becomes the state.
 TEST(StagedState, CopiesEveryByte) {
   run_world(2, [] {
     DeviceMesh mesh = init_device_mesh({2});
@@ -46,7 +46,7 @@ TEST(StagedState, CopiesElementsThatDontLieTogether) {
   });
 }
 
-// A write after the copy was made counts too, unless the tensor was copied at once.
+// A write after the copy counts, too, unless the tensor was copied at once.
 TEST(StagedState, NamesWhatWasWritten) {
   run_world(1, [] {
     StateDict source;

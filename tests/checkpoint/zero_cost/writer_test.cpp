@@ -21,7 +21,7 @@ Writer::Job job_of(const std::function<SaveReport()>& work) {
 
 [[noreturn]] SaveReport fails() { raise(ErrorKind::value_error, "test", "no good"); }
 
-// Jobs are done in order, and room is made by the oldest.
+// Jobs are done in order, and the oldest one makes room.
 TEST(Writer, MakesRoomFromTheOldest) {
   for (const WorldOptions& options : background_schedules(2))
     run_background(options, [] {
@@ -37,7 +37,7 @@ TEST(Writer, MakesRoomFromTheOldest) {
     });
 }
 
-// An error is told once, to whoever comes first; a save that somebody has waited for is no news.
+// An error is raised once, by the first call; not again after a wait.
 TEST(Writer, TellsAnErrorOnce) {
   for (const WorldOptions& options : background_schedules(1))
     run_background(options, [] {

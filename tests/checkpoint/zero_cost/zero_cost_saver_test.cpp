@@ -39,7 +39,7 @@ StateDict with_step(StateDict state, std::int64_t step) {
   return state;
 }
 
-// What blocking saves write after each step.
+// Returns the files of blocking saves after each step.
 std::map<std::string, std::vector<std::byte>> saved_blocking(SmallForm form, std::int64_t micro) {
   auto store = std::make_shared<MemoryStore>();
   run_world(ranks_of(form), [&] {
@@ -52,7 +52,7 @@ std::map<std::string, std::vector<std::byte>> saved_blocking(SmallForm form, std
   return contents(*store);
 }
 
-// Trains and saves after each step with a saver, and returns its report.
+// Trains, saves after each step with a saver, and returns its report.
 ZeroCostReport train_and_save(SmallTraining& training, const ZeroCostOptions& options,
                               const std::shared_ptr<Store>& store) {
   ZeroCostSaver saver(options);
@@ -66,8 +66,8 @@ ZeroCostReport train_and_save(SmallTraining& training, const ZeroCostOptions& op
   return saver.report();
 }
 
-// Chunks of all sizes, one to three micro-batches, copies that end in a hook, in the middle, or
-// before the optimiser's step: the files are those of saves that block, byte for byte.
+// With chunks of all sizes, one to three micro-batches, and copies that end in a hook or before the
+// optimiser's step, the files are those of saves that block, byte for byte.
 TEST(ZeroCostSaver, SavesWhatABlockingSaveSaves) {
   for (SmallForm form : all_forms)
     for (std::int64_t micro : {1, 2, 3}) {
@@ -90,8 +90,8 @@ TEST(ZeroCostSaver, SavesWhatABlockingSaveSaves) {
     }
 }
 
-// As in PaddleFleet's issue 2050, where the optimiser waited for ever: without hooks all is copied
-// right before the optimiser's step.
+// Without hooks, everything is copied right before the optimiser's step. PaddleFleet once waited
+// for ever.
 TEST(ZeroCostSaver, CopiesBeforeTheStepWhereNoHookRuns) {
   auto expected = saved_blocking(SmallForm::sharded, 1);
   for (const WorldOptions& options : background_schedules(3)) {
@@ -112,7 +112,7 @@ TEST(ZeroCostSaver, CopiesBeforeTheStepWhereNoHookRuns) {
   }
 }
 
-// More hooks than chunks: what comes after the last chunk copies nothing.
+// With more hooks than chunks, hooks after the last chunk copy nothing.
 TEST(ZeroCostSaver, HooksBehindTheLastChunkDoNothing) {
   World world({.ranks = 1, .deputies = 2});
   auto outcome = world.run([](Rank&) {
@@ -140,8 +140,8 @@ TEST(ZeroCostSaver, HooksBehindTheLastChunkDoNothing) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// A tensor that is written before the step, whether its chunk was copied or not, is named, under
-// every schedule; nothing is saved. One that is copied at once may change.
+// Under every schedule, a tensor that is written before the step is named, even if its chunk was
+// copied, and nothing is saved. A tensor that is copied at once may change.
 TEST(ZeroCostSaver, FindsATensorThatIsWrittenTooEarly) {
   for (int hooks_before : {0, 1, 2})
     for (const char* early : {"model.a", "model.b", "model.counter"})
@@ -177,8 +177,9 @@ TEST(ZeroCostSaver, FindsATensorThatIsWrittenTooEarly) {
       }
 }
 
-// Each operation of the store fails once, in the save of the second step: training raises at a call
-// of the saver, and says whose writer failed, where and why; the first checkpoint is whole.
+// Each operation of the store fails once, in the save of the second step. A call of the saver
+// raises, and names the rank of the writer, the place and the reason. The first checkpoint is
+// whole.
 TEST(ZeroCostSaver, TrainingRaisesWhereTheWriterFails) {
   for (std::int64_t operation = 1;; ++operation) {
     bool has_failed = false;
@@ -235,9 +236,9 @@ TEST(ZeroCostSaver, RefusesWhatMakesNoSense) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// 2^20 bytes in four chunks, each 2^-12 s of device memory and 2^-11 s to the host, three of them
-// behind hooks that lie 2^-10 s apart: the optimiser waits for the last chunk alone. The writer
-// takes 2^-7 s, which the next step but one waits for.
+// 2^20 bytes are copied in four chunks, each with 2^-12 s in device memory and 2^-11 s to the host.
+// Three of them follow hooks that are 2^-10 s apart, so the optimiser waits for the last chunk
+// alone. The writer takes 2^-7 s, and the next step but one waits for it.
 TEST(ZeroCostSaver, SaysHowLongTrainingStoodStill) {
   constexpr double unit_us = 1e6 / 4096;  // 2^-12 s
   DeviceModel device{.launch_us = 0, .memory_gb_s = 1, .host_gb_s = 0.5};
@@ -269,7 +270,7 @@ TEST(ZeroCostSaver, SaysHowLongTrainingStoodStill) {
   EXPECT_EQ(copies->busy_us, 2 * 12 * unit_us);
   EXPECT_EQ(copies->exposed_us, 2 * 3 * unit_us);
   EXPECT_EQ(writer->busy_us, 2 * 32 * unit_us);
-  // The second copy begins when the first one is written; finish waits for the second one.
+  // The second copy begins when the first one is written, and finish waits for the second one.
   EXPECT_EQ(writer->exposed_us, 2 * 32 * unit_us);
 }
 

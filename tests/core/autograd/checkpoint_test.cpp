@@ -8,8 +8,8 @@
 #include "core/check/error.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/functions/default_generator.h"
 #include "core/ops/matrices/products.h"
-#include "core/ops/random/default_generator.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/formula.h"
 

@@ -3,10 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
+#include "core/clock/device_model.h"
 #include "core/engine/run/run.h"
 #include "core/engine/world.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/matrices/matrix.h"
+#include "core/ops/kernels/matrix.h"
 #include "core/ops/matrices/products.h"
 #include "core/tensor/formula.h"
 #include "tests/every_schedule.h"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/clock/vector_clock.h"
+
 namespace simmesh {
 namespace {
 

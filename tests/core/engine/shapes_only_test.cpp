@@ -26,8 +26,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// What a program of one rank uses: leaves, products, strided and in-place operations, a loss, the
-// tape, clipping and an optimiser.
+// The parts of a program of one rank: leaves, products, strided and in-place operations, a loss,
+// the tape, clipping and an optimiser.
 void train_a_little(Rank& rank) {
   Tensor x = formula({6, 4}, {.rule = Rule::unit, .seed = 1});
   Tensor weight = formula({3, 4}, {.rule = Rule::unit, .seed = 2});

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/check/error.h"
+#include "core/engine/options/world_options.h"
 #include "core/engine/run/run.h"
 #include "core/tensor/tensor.h"
 #include "tests/every_schedule.h"
@@ -180,8 +181,7 @@ TEST(World, ThisRankIsOnlyThereInsideARun) {
   EXPECT_THROW(this_rank(), Error);
 }
 
-// What programs do everywhere else fits a rank's stack: regular expressions recurse for each
-// letter.
+// A rank's stack is large enough for ordinary code: regular expressions recurse for each letter.
 TEST(World, TheDefaultStackIsEnoughForAnOrdinaryProgram) {
   World world({.ranks = 2});
   Outcome outcome = world.run([](Rank& rank) {

@@ -4,7 +4,7 @@
 
 #include "core/check/error.h"
 #include "core/nn/dropout.h"
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 #include "core/tensor/formula.h"
 
 namespace simmesh::nn {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 
 namespace simmesh::nn {
 namespace {

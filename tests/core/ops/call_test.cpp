@@ -8,36 +8,40 @@
 #include "core/check/error.h"
 #include "core/engine/run/run.h"
 #include "core/engine/world.h"
+#include "core/ops/attributes.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/op.h"
 
 namespace simmesh {
 namespace {
 
 Tensor two() { return tensor_of<float>({2}, {3, 4}); }
 
+constexpr Attribute<double> factor{"factor"};
+
 // An op of one's own: its only definition is this value.
 Op scaling_op(Saves saves = {.inputs = 0b1}) {
-  return {.name = "my::scaled",
-          .shape = [](auto inputs, const Attributes&) { return TensorTypes{inputs[0]}; },
-          .kernel =
-              [](auto inputs, const Attributes& attributes, auto outputs) {
-                copy_(outputs[0], mul(inputs[0], attributes.get_or("factor", 2.0)));
-              },
-          .gradient = {[](const GradientCall& call) {
-                         call.input(0);
-                         return Gradients{
-                             mul(call.gradient(), call.attributes().get_or("factor", 2.0))};
-                       },
-                       saves}};
+  return {
+      .name = "my::scaled",
+      .shape = [](auto inputs, const Attributes&) { return TensorTypes{inputs[0]}; },
+      .kernel =
+          [](auto inputs, const Attributes& attributes, auto outputs) {
+            copy_(outputs[0], mul(inputs[0], attributes.get_or(factor, 2.0)));
+          },
+      .gradient = {[](const GradientCall& call) {
+                     call.input(0);
+                     return Gradients{mul(call.gradient(), call.attributes().get_or(factor, 2.0))};
+                   },
+                   saves}};
 }
 
 TEST(Call, RunsAnOpOfOnesOwnAndItsGradient) {
   Op op = scaling_op();
   Tensor x = two();
   set_requires_grad(x);
-  Tensor y = call_one(op, {x}, {{"factor", 10.0}});
+  Tensor y = call_one(op, {x}, {factor = 10.0});
   EXPECT_TRUE(same_bits(y.detach(), tensor_of<float>({2}, {30, 40})));
   backward(y, {.gradients = {tensor_of<float>({2}, {1, 1})}});
   EXPECT_TRUE(same_bits(grad_of(x), tensor_of<float>({2}, {10, 10})));
@@ -62,7 +66,7 @@ TEST(Call, KnownAsksTheShapeRuleOncePerTypes) {
   };
   KnownTypes known;
   auto scaled = [&](const Tensor& x) {
-    return call_known(op, {&x, 1}, {{"factor", 3.0}}, known).front();
+    return call_known(op, {&x, 1}, {factor = 3.0}, known).front();
   };
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(scaled(two()), tensor_of<float>({2}, {9, 12})));
   EXPECT_EQ(asked, 1);
@@ -121,16 +125,6 @@ TEST(Call, InPlaceWritesIntoTheTensorAndItsViews) {
   EXPECT_EQ(out.values<float>()[0], 12);
   set_requires_grad(x);
   EXPECT_THROW(call_into(op, out, gsl::span<const Tensor>(&x, 1)), Error);
-}
-
-TEST(Attributes, AreFoundByNameAndType) {
-  Attributes attributes{{"dims", Dims{1}}, {"keepdim", true}};
-  attributes.set("keepdim", false);
-  attributes.set("scale", 2.0);
-  EXPECT_FALSE(attributes.get<bool>("keepdim"));
-  EXPECT_EQ(attributes.get_or("scale", 1.0), 2.0);
-  EXPECT_EQ(attributes.get_or("other", 7.0), 7.0);
-  EXPECT_THROW(attributes.get<double>("keepdim"), ContractViolation);
 }
 
 TEST(ComputeMode, BelongsToARankAndEndsWithItsScopes) {

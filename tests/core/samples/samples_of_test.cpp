@@ -5,7 +5,6 @@
 
 #include "core/ops/call.h"
 #include "core/ops/registry/registry.h"
-#include "core/samples/families.h"
 
 namespace simmesh {
 namespace {

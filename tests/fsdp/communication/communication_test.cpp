@@ -7,6 +7,7 @@
 #include "core/autograd/variable.h"
 #include "core/ops/elementwise/inplace.h"
 #include "core/ops/reductions/reductions.h"
+#include "fsdp/state/state.h"
 #include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
 #include "tests/fsdp/sharded_worlds.h"

@@ -39,7 +39,7 @@ TEST(GateContext, ReadsItsKeys) {
   EXPECT_EQ(gate.parallel.form(), "context");
 }
 
-// Rows are cut over what isn't cut by sequences.
+// Rows are cut over the dims that don't cut sequences.
 TEST(GateContext, LeavesRowsToTheOtherDims) {
   auto parts = [](const std::string& parallel) {
     return gate_from_text(gate_text(parallel), "").parts();

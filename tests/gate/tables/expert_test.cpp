@@ -13,7 +13,7 @@
 namespace simmesh {
 namespace {
 
-// A mesh of two dims, or of three.
+// The meshes of the tests, with two or three dims.
 const std::string flat_mesh = "shape = [2, 2]\nnames = [\"dp\", \"ep\"]\n";
 const std::string deep_mesh = "shape = [2, 2, 2]\nnames = [\"dp\", \"cp\", \"ep\"]\n";
 
@@ -90,7 +90,7 @@ TEST(GateExpert, RefusesWhatDoesNotGoTogether) {
   }
 }
 
-// Which tokens are beyond a capacity depends on all rows of a step.
+// The tokens beyond a capacity depend on all rows of a step.
 TEST(GateExpert, RefusesACapacity) {
   try {
     gate_from_text(
@@ -106,8 +106,8 @@ TEST(GateExpert, RefusesACapacity) {
   }
 }
 
-// Experts are sharded over the dims of fsdp.mesh that aren't theirs, and all else is replicated
-// over the experts' dim; else gradients would be sums over some of the rows only.
+// Experts are sharded over the other dims of fsdp.mesh, and all other parameters are replicated
+// over the experts' dim. Otherwise gradients would be sums over some of the rows only.
 TEST(GateExpert, PlansFullyShard) {
   auto plan_of = [](const std::string& parallel) {
     GateFile gate = ExpertGate{.mesh = deep_mesh, .parallel = parallel}.file();
@@ -152,8 +152,8 @@ TEST(GateExpert, TrainsAsOneDevice) {
                                  "context = { mesh = \"ep\", method = \"ulysses\" }\n"});
 }
 
-// More ranks than experts; and so many experts that some get no token, which weight decay then
-// leaves alone.
+// There are more ranks than experts, or so many experts that some get no token. Weight decay must
+// not change those.
 TEST(GateExpert, RanksAndExpertsMayBeIdle) {
   for (const char* parallel : {"", "replicate = { mesh = \"dp\" }\n", "fsdp = { mesh = \"dp\" }\n"})
     for (const char* experts : {"experts = 2\n", "experts = 40\n"})
@@ -162,7 +162,8 @@ TEST(GateExpert, RanksAndExpertsMayBeIdle) {
                          .model = experts});
 }
 
-// The first difference of a run on the mesh from one device, on rank 0. change may spoil gradients.
+// Returns the first difference between a run on the mesh and one device, on rank 0. `change` may
+// spoil gradients.
 std::optional<Difference> difference_of(
     const ExpertGate& gate, const std::function<void(const std::string&, Tensor&)>& change) {
   GateFile file = gate.file(), alone = file;

@@ -89,7 +89,7 @@ TEST(GateFsdp, ShardsTheLargestDimThatDivides) {
   EXPECT_EQ(dims.at("fc2.weight"), PlainValue(std::int64_t(0)));  // 4 x 5
 }
 
-// Whatever the options are, in exact arithmetic a sharded run has the bits of one device.
+// In exact arithmetic a sharded run has the bits of one device, with any options.
 TEST(GateFsdp, EveryOptionGivesTheBitsOfOneDevice) {
   for (const char* options :
        {"", "wrap = \"root\"", "wrap = [[\"fc0\", \"fc1\"]]", "reshard_after_forward = true",

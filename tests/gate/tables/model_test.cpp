@@ -56,7 +56,7 @@ TEST(GateModel, ChecksPointsItsBlocks) {
   EXPECT_FALSE(has_kind(node, "moe"));
 }
 
-// Dropout stands behind activations, positions and blocks; a tied head has no weights of its own.
+// Dropout follows activations, positions and blocks. A tied head has no weights of its own.
 TEST(GateModel, HasDropoutAndATiedHead) {
   auto kinds_of = [](const std::string& text) {
     GateFile gate = gate_from_text(text, "g");

@@ -65,7 +65,7 @@ TEST(GateZero, ErrorsSayWhere) {
   expect_bad_zero("reduce_bucket_size = \"many\"", "unable to parse string as an integer");
 }
 
-// What --explain prints is a gate that reads as the same.
+// --explain prints a gate that reads as the same.
 TEST(GateZero, ExplainsItself) {
   GateFile gate = gate_from_text(
       zero_gate_with(

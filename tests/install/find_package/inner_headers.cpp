@@ -1,4 +1,5 @@
-// What is inside the libraries isn't there for programs: they would come to depend on it.
+// Programs can't include headers of the libraries that aren't public: they would come to depend on
+// them.
 #if !__has_include(<simmesh/collectives/process_group.h>)
 #error "expected the public headers"
 #endif

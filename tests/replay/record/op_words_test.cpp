@@ -2,15 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ops/attribute_names.h"
+
 namespace simmesh::replay {
 namespace {
 
 const Op scale = {.name = "scale"};
 const Op own = {.name = "my::scale rows"};
 
+constexpr Attribute<bool> keep{"keep"};
+
 TEST(OpWords, SayHowAnOpWasCalled) {
   std::vector<Tensor> inputs = {zeros({2}, DType::float32), Tensor()};
-  Attributes attributes = {{"dims", Dims{1}}, {"keep", true}, {"dtype", DType::float16}};
+  Attributes attributes = {attribute::dims = Dims{1}, keep = true,
+                           attribute::dtype = DType::float16};
   OpCall call{scale, inputs, attributes};
   EXPECT_EQ(recorded_name(call), "aten::scale");
   EXPECT_EQ(schema_of(call, 1),

@@ -90,7 +90,7 @@ TEST(Choose, TakesTheFirstCheapestForAnElementOfAList) {
       .given = {Sharding{{Replicate()}, {}}, Sharding{{Partial(ReduceOp::avg)}, {}}},
       .mesh_shape = {2}};
   EXPECT_FALSE(propagate(request).moves_inputs);
-  request.attributes.set(of_list, true);
+  request.attributes.set(attribute::of_list = true);
   Propagation found = propagate(request);
   EXPECT_EQ(found.inputs[0]->placements, Placements{Partial(ReduceOp::avg)});
   EXPECT_EQ(found.outputs[0]->placements, Placements{Partial(ReduceOp::avg)});

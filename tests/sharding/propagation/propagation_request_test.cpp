@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ops/kernels/pointwise_op.h"
 #include "core/ops/registry/registry.h"
 
 namespace simmesh {
@@ -10,7 +11,7 @@ namespace {
 // A cache takes one call for another that differs in one thing.
 TEST(PropagationRequest, IsEqualOnlyWhereEverythingIs) {
   const PropagationRequest first{.op = find_op("add"),
-                                 .attributes = {{"other", 2.0}},
+                                 .attributes = {attribute::other = 2.0},
                                  .inputs = {{{4}}},
                                  .given = {Sharding{{Shard(0)}, {}}},
                                  .mesh_shape = {2}};
@@ -22,7 +23,7 @@ TEST(PropagationRequest, IsEqualOnlyWhereEverythingIs) {
     return !(first == other);
   };
   EXPECT_TRUE(differs([](auto& r) { r.op = find_op("sub"); }));
-  EXPECT_TRUE(differs([](auto& r) { r.attributes = {{"other", 3.0}}; }));
+  EXPECT_TRUE(differs([](auto& r) { r.attributes = {attribute::other = 3.0}; }));
   EXPECT_TRUE(differs([](auto& r) { r.inputs[0].shape = {5}; }));
   EXPECT_TRUE(differs([](auto& r) { r.given[0]->placements[0] = Replicate(); }));
   EXPECT_TRUE(differs([](auto& r) { r.mesh_shape = {3}; }));

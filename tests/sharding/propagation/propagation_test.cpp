@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "core/ops/attribute_names.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/reductions/statistics.h"
 #include "core/ops/registry/registry.h"
 #include "tests/expect_error.h"
 
@@ -56,7 +59,7 @@ TEST(Propagate, GathersTooShortDims) {
 // those of one device.
 TEST(Propagate, RoundsPartialSumsBeforeComputingWithThemWhereBitsCount) {
   PropagationRequest request{.op = find_op("mul"),
-                             .attributes = {{"other", 3.0}},
+                             .attributes = {attribute::other = 3.0},
                              .inputs = {{{4}}},
                              .given = {Sharding{{Partial()}, {}}},
                              .mesh_shape = {2}};
@@ -64,7 +67,7 @@ TEST(Propagate, RoundsPartialSumsBeforeComputingWithThemWhereBitsCount) {
   request.keeps_bits = true;
   EXPECT_EQ(to_string(*propagate(request).outputs[0]), "R");
   request.inputs[0].dtype = DType::int64;
-  request.attributes = {{"other", std::int64_t(3)}};
+  request.attributes = {attribute::other = std::int64_t(3)};
   EXPECT_EQ(to_string(*propagate(request).outputs[0]), "P(sum)");
 }
 
@@ -85,7 +88,7 @@ TEST(Propagate, CutsNoIntegersIntoPartsOfASum) {
 // The parts of a sum of integers round by themselves where they become floating.
 TEST(Propagate, SumsOfIntegersAreWholeBeforeTheyBecomeFloatingWhereBitsCount) {
   PropagationRequest request{.op = find_op("_to_copy"),
-                             .attributes = {{"dtype", DType::float32}},
+                             .attributes = {attribute::dtype = DType::float32},
                              .inputs = {{{4}, DType::int64}},
                              .given = {Sharding{{Partial()}, {}}},
                              .mesh_shape = {3}};
@@ -116,7 +119,7 @@ TEST(Propagate, AddsReplicatedAddendsToPartialProducts) {
 // Parts of a product, or the roots of parts of a norm, are rounded before they are combined.
 TEST(Propagate, CombinesNothingThatIsRoundedInPartsWhereBitsCount) {
   PropagationRequest norm{.op = find_op("linalg_vector_norm"),
-                          .attributes = {{"ord", 2.0}},
+                          .attributes = {attribute::ord = 2.0},
                           .inputs = {{{4}}},
                           .given = {Sharding{{Shard(0)}, {}}},
                           .mesh_shape = {2}};
@@ -130,7 +133,7 @@ TEST(Propagate, CombinesNothingThatIsRoundedInPartsWhereBitsCount) {
   EXPECT_EQ(to_string(*propagate(product).outputs[0]), "R");
   product.inputs[0].dtype = DType::int64;
   EXPECT_EQ(to_string(*propagate(product).outputs[0]), "P(product)");
-  norm.attributes.set("ord", std::numeric_limits<double>::infinity());
+  norm.attributes.set(attribute::ord = std::numeric_limits<double>::infinity());
   EXPECT_EQ(to_string(*propagate(norm).outputs[0]), "P(max)");
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ops/attribute_names.h"
+
 namespace simmesh {
 namespace {
 
@@ -36,7 +38,7 @@ TEST(DimRows, SplitsAllThatIsThere) {
 // A dim counted from the end is the same dim.
 TEST(DimRows, GoesAlongNegativeDims) {
   TensorType inputs[] = {matrix()}, outputs[] = {matrix(), matrix()};
-  Attributes attributes = {{"dim", std::int64_t(-1)}};
+  Attributes attributes = {attribute::dim = -1};
   ShardingStrategy strategy = along_dim({rule({partial}, {partial, partial})});
   EXPECT_EQ(text_of(strategy.rows({inputs, outputs, attributes})),
             (Texts{"S(0) -> S(0) S(0)", "P(sum) -> P(sum) P(sum)"}));
@@ -46,12 +48,12 @@ TEST(DimRows, GoesAlongNegativeDims) {
 // Dims after a reduced one move to the front, unless it is kept with size one.
 TEST(DimRows, ReducesDims) {
   TensorType inputs[] = {{{2, 3, 4}}}, outputs[] = {{{2, 4}}};
-  Attributes attributes = {{"dims", Dims{1}}};
+  Attributes attributes = {attribute::dims = Dims{1}};
   EXPECT_EQ(text_of(reduction_rows({inputs, outputs, attributes}, partial)),
             (Texts{"S(0) -> S(0)", "S(1) -> P(sum)", "S(2) -> S(1)"}));
   EXPECT_EQ(text_of(reduction_rows({inputs, outputs, attributes})),
             (Texts{"S(0) -> S(0)", "S(2) -> S(1)"}));
-  attributes.set("keepdim", true);
+  attributes.set(attribute::keepdim = true);
   EXPECT_EQ(text_of(reduction().rows({inputs, outputs, attributes})),
             (Texts{"S(0) -> S(0)", "S(2) -> S(2)"}));
 }

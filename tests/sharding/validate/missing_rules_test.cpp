@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/registry/registry.h"
 #include "sharding/validate/validate_sample.h"
 
@@ -87,7 +88,7 @@ TEST(MissingRules, NothingIsMissingOfAnOpThatOnlyAligns) {
 }
 
 TEST(MissingRules, ARuleOfEvenSizesOnlyIsntMissing) {
-  OpSample rows = {"mean", "d:ab", {{"dims", Dims{0}}, {"keepdim", false}}};
+  OpSample rows = {"mean", "d:ab", {attribute::dims = Dims{0}, attribute::keepdim = false}};
   SampleVerdict verdict = validate_sample(with_rules("mean", {}), rows);
   EXPECT_THAT(verdict.missing, Not(Contains("S(0) -> P(avg)")));
   EXPECT_THAT(verdict.missing, Contains("S(1) -> S(0)"));

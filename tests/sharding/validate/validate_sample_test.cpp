@@ -250,7 +250,7 @@ TEST(ValidateSample, ABrokenContractOfAStrategyIsNoVerdict) {
                       if (communicates) this_rank();  // raises an Error outside of a world
                       SIMMESH_CHECK(false, "got a piece of {}", call.op.name);
                     }});
-      // What isn't claimed is tried outside of a world only: there it is refuted.
+      // Unclaimed rules are tried outside of a world only: there they are refuted.
       if (!is_claimed && communicates)
         EXPECT_THAT(validate_sample(op, sample).missing, ::testing::IsEmpty());
       else

@@ -7,6 +7,7 @@
 
 #include "core/check/error.h"
 #include "tests/expect_error.h"
+#include "zero/config/config_section.h"
 
 namespace simmesh::zero {
 namespace {

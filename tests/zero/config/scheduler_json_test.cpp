@@ -14,8 +14,8 @@ std::optional<SchedulerConfig> read(const std::string& text) {
   return read_scheduler(JsonValue::parse(text));
 }
 
-void expect_refused(const std::string& text, const std::string& phrase,
-                    ErrorKind kind = ErrorKind::value_error) {
+void expect_schedule_refused(const std::string& text, const std::string& phrase,
+                             ErrorKind kind = ErrorKind::value_error) {
   expect_error([&] { read(text); }, kind, phrase);
 }
 
@@ -42,26 +42,28 @@ TEST(SchedulerJson, ReadsEachType) {
 }
 
 TEST(SchedulerJson, NamesWhatIsWrong) {
-  expect_refused(R"({"type": "StepLR", "params": {}})", "scheduler.type: expected WarmupLR");
-  expect_refused(R"({"type": "WarmupLR"})", "scheduler.params: expected an object",
-                 ErrorKind::type_error);
-  expect_refused(R"({"typ": "WarmupLR"})", "scheduler.typ: expected type or params");
-  expect_refused(R"({"type": "WarmupLR", "params": {"warm": 1}})",
-                 "scheduler.params.warm: expected");
-  expect_refused(R"({"type": "WarmupLR", "params": {"warmup_num_steps": 0}})",
-                 "warmup_num_steps: expected a number greater than 0");
-  expect_refused(R"({"type": "WarmupLR", "params": {"warmup_num_steps": 1e3}})",
-                 "warmup_num_steps: expected an integer");
-  expect_refused(R"({"type": "WarmupLR", "params": {"warmup_type": "cubic"}})",
-                 "warmup_type: expected 'log' or 'linear'");
-  expect_refused(R"({"type": "WarmupLR", "params": {"warmup_min_lr": [1, "x"]}})",
-                 "warmup_min_lr[1]: expected a valid number");
+  expect_schedule_refused(R"({"type": "StepLR", "params": {}})",
+                          "scheduler.type: expected WarmupLR");
+  expect_schedule_refused(R"({"type": "WarmupLR"})", "scheduler.params: expected an object",
+                          ErrorKind::type_error);
+  expect_schedule_refused(R"({"typ": "WarmupLR"})", "scheduler.typ: expected type or params");
+  expect_schedule_refused(R"({"type": "WarmupLR", "params": {"warm": 1}})",
+                          "scheduler.params.warm: expected");
+  expect_schedule_refused(R"({"type": "WarmupLR", "params": {"warmup_num_steps": 0}})",
+                          "warmup_num_steps: expected a number greater than 0");
+  expect_schedule_refused(R"({"type": "WarmupLR", "params": {"warmup_num_steps": 1e3}})",
+                          "warmup_num_steps: expected an integer");
+  expect_schedule_refused(R"({"type": "WarmupLR", "params": {"warmup_type": "cubic"}})",
+                          "warmup_type: expected 'log' or 'linear'");
+  expect_schedule_refused(R"({"type": "WarmupLR", "params": {"warmup_min_lr": [1, "x"]}})",
+                          "warmup_min_lr[1]: expected a valid number");
   for (const char* type : {"WarmupDecayLR", "WarmupCosineLR"})
-    expect_refused(fmt::format(R"({{"type": "{}", "params": {{}}}})", type),
-                   fmt::format("total_num_steps: expected a value for {}, got none", type));
-  expect_refused(R"({"type": "OneCycle", "params": {"cycle_min_lr": 1}})",
-                 "cycle_max_lr: expected a value for OneCycle");
-  expect_refused(
+    expect_schedule_refused(
+        fmt::format(R"({{"type": "{}", "params": {{}}}})", type),
+        fmt::format("total_num_steps: expected a value for {}, got none", type));
+  expect_schedule_refused(R"({"type": "OneCycle", "params": {"cycle_min_lr": 1}})",
+                          "cycle_max_lr: expected a value for OneCycle");
+  expect_schedule_refused(
       R"({"type": "OneCycle", "params": {"cycle_min_lr": 1, "cycle_max_lr": 1,
           "cycle_first_step_size": 0}})",
       "cycle_first_step_size: expected a number greater than 0");

@@ -4,6 +4,7 @@
 
 #include "tests/expect_error.h"
 #include "tests/zero/simulated_sink.h"
+#include "zero/fetch/fetch_graph.h"
 
 namespace simmesh::zero {
 namespace {

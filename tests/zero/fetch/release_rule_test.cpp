@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "zero/fetch/fetch_trace.h"
+
 namespace simmesh::zero {
 namespace {
 

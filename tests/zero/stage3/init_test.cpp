@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "core/engine/ranks/rank_figures.h"
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 #include "core/tensor/convert.h"
 #include "tests/zero/zero_runs.h"
 #include "zero/stage3/partitioned_param.h"

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/ops/neural/windows.h"
+#include "core/ops/kernels/windows.h"
 #include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/sorting.h"
-#include "core/ops/shapes/view_arguments.h"
+#include "core/ops/view_arguments.h"
 #include "verify/pytorch/ops/python_call.h"
 
 namespace simmesh {

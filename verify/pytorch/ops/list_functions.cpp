@@ -2,6 +2,7 @@
 #include "core/ops/call.h"
 #include "core/ops/elementwise/inplace.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/kernels/pointwise_op.h"
 #include "core/ops/reductions/statistics.h"
 #include "core/ops/registry/registry.h"
 #include "core/optim/adam.h"
@@ -61,12 +62,12 @@ void add_list_function(PythonFunctions& functions, const std::string& name, OfNu
     std::vector<Other> others = others_of(call, selves.size());
     for (std::size_t i = 0; i < selves.size(); ++i) {
       const Op& op = *find_op(name);
-      const Attributes element = {{of_list, true}};
+      const Attributes element = {attribute::of_list = true};
       if (!in_place) {
         selves[i] = others[i].number ? of_number(selves[i], *others[i].number)
                                      : call_one(op, {selves[i], others[i].tensor}, element);
       } else if (others[i].number) {
-        call_in_place(op, selves[i], {selves[i]}, {{"other", others[i].number->attribute()}});
+        call_in_place(op, selves[i], {selves[i]}, {attribute::other = *others[i].number});
       } else {
         call_in_place(op, selves[i], {selves[i], others[i].tensor}, element);
       }

@@ -9,9 +9,9 @@ namespace simmesh {
 
 namespace {
 
-// What goes beyond a refusal is held to the call on whole tensors. Sums of parts have its bits in
-// exact arithmetic, in which tensors may lie elsewhere: so whether the call is refused is found out
-// in the arithmetic of all other cases first.
+// Results beyond a refusal are compared with the call on whole tensors. Sums of parts have its bits
+// in exact arithmetic, where tensors may have other placements. So the arithmetic of all other
+// cases first shows if the call is refused.
 void verify_op(const RecordedCase& recorded, const VerifyOptions& options, CaseReport& report) {
   OpCase in = read_op_case(recorded);
   OpExpectation expectation(recorded, in);

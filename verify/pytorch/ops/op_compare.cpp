@@ -83,7 +83,7 @@ void compare_whole(const std::string& who, const std::vector<ActualResult>& actu
     compare_whole(fmt::format("{} {}", who, i), actual[i], expected[i], closeness, report);
 }
 
-// How far the rank got that got furthest.
+// The latest stage that any rank reached.
 OpRun::Stage stage_of(const std::vector<OpRun>& runs) {
   auto stage = OpRun::Stage::inputs;
   for (const OpRun& run : runs) stage = std::max(stage, run.stage);

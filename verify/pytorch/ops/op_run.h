@@ -27,7 +27,7 @@ struct OpRun {
   std::vector<ActualResult> gradients;  // of each input that one is asked for
   CollectiveTally comm, comm_backward;  // as the recorder counted (see DispatchedOp)
   std::vector<SeenOp> forward;
-  // What bringing the inputs to the recorded placements costs; nothing where it can't be priced.
+  // The cost of bringing the inputs to the recorded placements; nothing if it can't be priced.
   std::optional<double> recorded_cost_us;
   // The same of whole tensors, where it is asked for.
   std::vector<ActualResult> whole_outputs, whole_gradients;

@@ -73,8 +73,8 @@ std::vector<TableTrial> table_trials(std::uint64_t seed) {
   return trials;
 }
 
-// What the elements of an input are, as samples name them. Factors and divisors are powers of two,
-// so that no quotient rounds, nor any product of all elements.
+// Returns the kind of an input's elements, by its letter in samples. Factors and divisors are
+// powers of two, so that no quotient rounds, nor any product of all elements.
 char elements_of(const RuleTable& table, std::size_t input, const TableTrial& trial) {
   const RuleTable::Input& one = table.inputs[input];
   auto calls = [&](std::string_view name) {

@@ -35,7 +35,7 @@ struct RulesCase {
   std::vector<Row> rows;
 };
 
-// What one combination of placements gave.
+// The result of one combination of placements.
 struct CombinationTrial {
   bool stays = false;  // no input moved
   bool is_right = false;

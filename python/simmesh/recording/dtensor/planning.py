@@ -75,7 +75,8 @@ def steps_of(plan: Sequence[Any], source: Sequence[Placement]) -> list[dict[str,
 
 
 def collectives_of(steps: Sequence[dict[str, Any]], mesh_shape: Sequence[int]) -> dict[str, int]:
-    """How many collectives of each kind the steps need: what changes tensor dims is one all_to_all.
+    """Returns the number of collectives of each kind that the steps need. A step that changes
+    tensor dims is one all_to_all.
 
     On the CPU PyTorch makes an all_to_all of a gather, which isn't counted as one.
     """

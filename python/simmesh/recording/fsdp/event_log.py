@@ -1,4 +1,4 @@
-"""What ``fully_shard`` does to one rank's model: events in order, and collectives' buffers."""
+"""Records ``fully_shard`` on one rank's model: events in order, and collectives' buffers."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def install(patches: Patches) -> None:
     patches.around_in_ranks(subprocess.Popen, "__init__", _start_process)
 
 
-# Of ``env`` among the arguments of Popen.
+# The index of ``env`` among the arguments of Popen.
 _POSITION = 11
 
 

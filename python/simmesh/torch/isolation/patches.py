@@ -9,7 +9,7 @@ from simmesh import _core
 
 _MISSING = object()
 
-# What was made last for a function and name: every run makes the same replacements.
+# The replacement that was made last, by function and name: every run makes the same ones.
 _made: dict[tuple[Callable[..., Any], str], Any] = {}
 
 

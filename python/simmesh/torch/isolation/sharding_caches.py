@@ -1,8 +1,8 @@
-"""What DTensor has derived from sharding strategies, which a thread keeps from run to run.
+"""Keeps DTensor's results for sharding strategies, for a thread, from run to run.
 
-Deriving it anew takes longer than all the rest of a small run. It refers to the meshes of the run
-that derived it. A rank that makes an equal mesh therefore gets the same object again, as if what
-was derived were its own.
+Deriving them anew takes longer than all the rest of a small run. They refer to the meshes of the
+run that derived them. A rank that makes an equal mesh therefore gets the same object again, as if
+the results were its own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Strategies:
         self._seen: list[int] | None = None
 
     def look(self) -> bool:
-        """Whether the strategies are others than at the last look."""
+        """True if the strategies differ from those of the last look."""
         registries = self.registries()
         if not _are_identical(registries, self._registries):
             self._registries, self._versions = registries, version_readers(registries)

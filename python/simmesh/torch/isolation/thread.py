@@ -65,7 +65,7 @@ def _determinism() -> tuple[bool, bool]:
     )
 
 
-# What gets and what sets each switch.
+# The functions that get and set each switch.
 _SWITCHES: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
     (torch.get_default_dtype, torch.set_default_dtype),
     # Its numbers, because they are compared ten times as fast.

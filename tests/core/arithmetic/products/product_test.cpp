@@ -9,6 +9,7 @@
 #include "core/arithmetic/compute.h"
 #include "core/arithmetic/products/carried_product.h"
 #include "core/arithmetic/products/exact_product.h"
+#include "core/arithmetic/products/product_request.h"
 #include "core/arithmetic/sums/digit_sums.h"
 #include "core/arithmetic/sums/rounding.h"
 #include "core/check/error.h"

@@ -6,6 +6,7 @@
 
 #include "core/arithmetic/compute.h"
 #include "core/arithmetic/sums/exact_sums.h"
+#include "core/arithmetic/sums/non_finite_terms.h"
 #include "core/check/error.h"
 #include "core/tensor/formula.h"
 

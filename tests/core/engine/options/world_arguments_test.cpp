@@ -43,7 +43,7 @@ TEST(WorldArguments, LeaveDefaultsAlone) {
   EXPECT_EQ(options.program, "./a");
 }
 
-// What a failed run prints is a command line that gives the same schedule.
+// A failed run prints a command line that gives the same schedule.
 TEST(WorldArguments, ReadTheReproLineOfAFailedRun) {
   World world(checked_world_options(Words{"./a", "--schedule", "pct:3", "--threads", "2"},
                                     {.ranks = 3, .seed = 5}));

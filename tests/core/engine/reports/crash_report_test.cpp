@@ -78,7 +78,7 @@ void throw_if(bool now) {
   if (now) throw std::runtime_error("escapes");
 }
 
-// What the process did with a signal before stays: here it ends with the signal.
+// The process still handles the signal as before: here it ends with the signal.
 TEST(CrashReportDeathTest, OtherSignalsNameTheRankAndGoOn) {
   EXPECT_EXIT(run_three([](Rank& rank) {
                 volatile int* nowhere = reinterpret_cast<volatile int*>(8);

@@ -45,7 +45,7 @@ TEST(ThreadSeats, OneRankRunsAtATimeOnAThreadOfItsOwn) {
   }
 }
 
-// What a program keeps for a thread must be warm in the next run.
+// Caches that a program keeps for a thread must be warm in the next run.
 TEST(ThreadSeats, ARankGetsTheSameThreadInEveryRun) {
   std::vector<std::vector<std::thread::id>> runs;
   for (int run = 0; run < 20; ++run) {

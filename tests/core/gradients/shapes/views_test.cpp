@@ -5,6 +5,7 @@
 #include "core/autograd/gradcheck.h"
 #include "core/autograd/variable.h"
 #include "core/ops/elementwise/complex.h"
+#include "core/ops/functions/einsum.h"
 #include "core/ops/indexing/indexing.h"
 #include "core/ops/indexing/rearranging.h"
 #include "core/ops/matrices/products.h"

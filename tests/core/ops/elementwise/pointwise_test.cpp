@@ -7,8 +7,8 @@
 #include "core/check/error.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
+#include "core/ops/functions/closeness.h"
 #include "core/ops/promotion.h"
-#include "core/ops/reductions/closeness.h"
 #include "tests/core/ops/kind_raised.h"
 
 namespace simmesh {

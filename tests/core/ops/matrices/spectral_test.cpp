@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/matrices/diagonals.h"
+#include "core/ops/functions/diagonals.h"
 #include "core/ops/matrices/linear_algebra.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/shapes/factories.h"

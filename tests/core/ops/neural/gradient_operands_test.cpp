@@ -11,7 +11,7 @@ namespace {
 TEST(GradientOperands, AreEachAsTheyWere) {
   Tensor x = formula({2, 3}, {.rule = Rule::unit, .seed = 1}), weight = formula({3}, {.seed = 2});
   std::vector<Tensor> operands =
-      gradient_operands(std::vector<Tensor>{x, weight}, {{"of", std::string("layer_norm")}});
+      gradient_operands(std::vector<Tensor>{x, weight}, {attribute::of = "layer_norm"});
   ASSERT_EQ(operands.size(), 2u);
   EXPECT_TRUE(same_bits(operands[0], x));
   EXPECT_TRUE(same_bits(operands[1], weight));

@@ -64,7 +64,7 @@ TEST(Rotary, GradientsAreThoseOfItsOps) {
 
 // The op of a distributed tensor has a gradient of its own.
 TEST(Rotary, TheOpHasTheGradientOfItsOps) {
-  Attributes attributes = {{"theta", 50.0}, {"is_inverse", false}};
+  Attributes attributes = {attribute::theta = 50.0, attribute::is_inverse = false};
   check_gradients({{"rotary_embedding",
                     [&](const std::vector<Tensor>& x) {
                       return call_one(*find_op("rotary_embedding"), {x[0]}, attributes);

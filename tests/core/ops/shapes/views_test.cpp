@@ -5,6 +5,7 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/registry/registry.h"
@@ -148,7 +149,7 @@ TEST(Views, CloneIsContiguousAndItsOwn) {
 TEST(Views, TypesOfAViewAreKnownWithoutData) {
   TensorType x{{2, 3}, DType::float32};
   auto types = infer_types(*find_op("transpose"), gsl::span<const TensorType>(&x, 1),
-                           {{"dim0", std::int64_t(0)}, {"dim1", std::int64_t(1)}});
+                           {attribute::dim0 = 0, attribute::dim1 = 1});
   EXPECT_EQ(types, (TensorTypes{{{3, 2}, DType::float32}}));
 }
 

@@ -1,5 +1,7 @@
 #include "core/ops/neural/gradient_operands.h"
 
+#include "core/ops/kernels/normalized_groups.h"
+#include "core/ops/neural/losses.h"
 #include "core/tensor/formula.h"
 #include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
@@ -30,15 +32,14 @@ SIMMESH_TEST(GradientOperandsStrategies, OperandsComeBackInOneLayout,
   std::vector<Tensor> aligned =
       gradient_operands(std::vector<Tensor>{on(g, Replicate()), on(x, Shard(0)), on(rstd, Shard(0)),
                                             on(weight, Shard(0))},
-                        {{"of", std::string("layer_norm")},
-                         {"normalized_shape", Dims{6}},
-                         {"parameters", std::int64_t(1)}});
+                        {attribute::of = "layer_norm", attribute::normalized_shape = Dims{6},
+                         attribute::parameters = 1});
   EXPECT_EQ(layout_of(aligned), "S(0) S(0) S(0) R");
   EXPECT_SAME_BITS(DTensor::of(aligned[0]).full_tensor(), g);
   EXPECT_SAME_BITS(DTensor::of(aligned[3]).full_tensor(), weight);
 
   Tensor images = operand(Dims{4, 2, 3, 3}, 5), of_result = operand(Dims{4, 3, 2, 2}, 6);
-  Attributes of_convolution = {{"of", std::string("convolution")}};
+  Attributes of_convolution = {attribute::of = "convolution"};
   EXPECT_EQ(
       layout_of(gradient_operands(
           std::vector<Tensor>{on(images, Shard(0)), on(of_result, Replicate())}, of_convolution)),
@@ -61,7 +62,7 @@ SIMMESH_TEST(GradientOperandsStrategies, AMeanNeedsTheWholeWeightOfTheTargets,
                                on(zeros({4}, DType::int64), Shard(0)), partial};
   auto layout_with = [&](std::int64_t reduction) {
     return layout_of(
-        gradient_operands(given, {{"of", std::string("nll_loss")}, {"reduction", reduction}}));
+        gradient_operands(given, {attribute::of = "nll_loss", attribute::reduction = reduction}));
   };
   EXPECT_EQ(layout_with(1), "R S(0) S(0) R");
   EXPECT_EQ(layout_with(2), "R S(0) S(0) P(sum)");
@@ -69,11 +70,8 @@ SIMMESH_TEST(GradientOperandsStrategies, AMeanNeedsTheWholeWeightOfTheTargets,
 
 SIMMESH_TEST(GradientOperandsStrategies, RefusesOperandsOfOtherOps, {.mesh = {2}}) {
   Tensor x = distribute_tensor(operand(Dims{4}, 1), mesh, {Shard(0)}).as_tensor();
-  testing::expect_error(
-      [&] {
-        gradient_operands(std::vector<Tensor>{x}, {{"of", std::string("mm")}});
-      },
-      ErrorKind::value_error, "got those of 'mm'");
+  testing::expect_error([&] { gradient_operands(std::vector<Tensor>{x}, {attribute::of = "mm"}); },
+                        ErrorKind::value_error, "got those of 'mm'");
 }
 
 }  // namespace

@@ -3,8 +3,9 @@
 #include <limits>
 
 #include "core/ops/call.h"
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "core/ops/registry/registry.h"
+#include "sharding/strategies/strategy.h"
 #include "tests/sharding/strategies/whole_tensor_oracle.h"
 
 namespace simmesh {
@@ -66,7 +67,7 @@ TEST(SumStrategies, SkipsWhatIsNoNumberInAPart) {
     Tensor x = distributed(whole, mesh, {partial_sum});
     EXPECT_TRUE(same_bits(DTensor::of(nansum(x, 1)).full_tensor(), nansum(whole, 1)));
     Attributes attributes = reduction_attributes(1, false);
-    attributes.set("passes_partial", true);
+    attributes.set(attribute::passes_partial = true);
     Tensor parts = call_one(*find_op("nansum"), {x}, attributes);
     EXPECT_EQ(to_string(DTensor::of(parts).placements()), "P(sum)");
   });

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "verify/pytorch/ops/python_value.h"
+
 namespace simmesh {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "core/ops/elementwise/conversion.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/registry/registry.h"
 #include "core/tensor/scalar_value.h"
@@ -39,7 +40,7 @@ PythonFunctions conversion_functions() {
        [](PythonCall& call) -> PythonValue {
          Tensor self = call.tensor("self");
          return call_one(*find_op("_to_copy"), {self},
-                         {{"dtype", call.dtype("dtype").value_or(self.dtype())}});
+                         {attribute::dtype = call.dtype("dtype").value_or(self.dtype())});
        }},
       {"Tensor.item", PythonSignature("Tensor self"),
        [](PythonCall& call) -> PythonValue { return item_of(call.tensor("self")); }},

@@ -80,7 +80,7 @@ PythonFunctions arithmetic_in_place() {
       {everywhere("square_"), PythonSignature("Tensor self"),
        [](PythonCall& call) -> PythonValue {
          Tensor& self = call.target();
-         return call_in_place(*find_op("pow"), self, {self}, {{"exponent", std::int64_t(2)}});
+         return call_in_place(*find_op("pow"), self, {self}, {attribute::exponent = 2});
        }},
   };
 }

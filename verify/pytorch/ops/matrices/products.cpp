@@ -1,5 +1,6 @@
 #include "core/ops/matrices/products.h"
 
+#include "core/ops/functions/einsum.h"
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {

@@ -1,6 +1,5 @@
 #include "core/ops/neural/attention.h"
 
-#include "core/ops/neural/flash_attention.h"
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {

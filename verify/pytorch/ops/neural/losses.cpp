@@ -60,8 +60,8 @@ PythonFunctions losses_functions() {
        [](PythonCall& call) -> PythonValue {
          return simmesh::call(*find_op("nll_loss_forward"),
                               {call.tensor("self"), call.tensor("target"), call.tensor("weight")},
-                              {{"reduction", call.integer("reduction")},
-                               {"ignore_index", call.integer("ignore_index")}});
+                              {attribute::reduction = call.integer("reduction"),
+                               attribute::ignore_index = call.integer("ignore_index")});
        }},
       {"torch.nn.functional.binary_cross_entropy_with_logits",
        PythonSignature("Tensor self, Tensor target, Tensor? weight=None, *, "

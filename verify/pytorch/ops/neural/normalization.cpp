@@ -1,8 +1,10 @@
 #include "core/ops/neural/normalization.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/kernels/normalized_groups.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/registry/registry.h"
 #include "verify/pytorch/ops/python_functions.h"
@@ -32,7 +34,8 @@ Tensor composed_rms_norm(const PythonCall& call) {
 }
 
 Attributes normalized_shape_of(const PythonCall& call) {
-  return {{"normalized_shape", call.dims("normalized_shape")}, {"eps", call.real("eps")}};
+  return {attribute::normalized_shape = call.dims("normalized_shape"),
+          attribute::eps = call.real("eps")};
 }
 
 PythonFunctions normalization_functions() {

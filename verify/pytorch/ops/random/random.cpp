@@ -1,6 +1,6 @@
 #include "core/ops/random/random.h"
 
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {

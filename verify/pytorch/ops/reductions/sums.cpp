@@ -1,8 +1,9 @@
 #include "core/ops/reductions/sums.h"
 
 #include "core/ops/call.h"
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "core/ops/registry/registry.h"
+#include "sharding/strategies/strategy.h"
 #include "verify/pytorch/ops/function_forms.h"
 #include "verify/pytorch/ops/python_functions.h"
 
@@ -39,7 +40,7 @@ PythonFunctions sums_functions() {
        [](PythonCall& call) -> PythonValue {
          // PyTorch takes it that no part of a partial sum is NaN.
          Attributes attributes = reduction_attributes(call.dims("dim"), call.flag("keepdim"));
-         attributes.set("passes_partial", true);
+         attributes.set(attribute::passes_partial = true);
          return call_one(*find_op("nansum"), {call.tensor("self")}, attributes);
        }},
       over_dims(everywhere("any", "default dim dims"), any),

@@ -1,6 +1,8 @@
 #include "core/ops/shapes/views.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
+#include "core/ops/functions/reordering.h"
 #include "core/ops/registry/registry.h"
 #include "core/ops/shapes/aliases.h"
 #include "core/ops/shapes/factories.h"
@@ -15,7 +17,7 @@ namespace {
 // The operator itself; what programs call is a view.
 Tensor reshape_op_call(const Tensor& x, DimSpan sizes) {
   Shape shape = reshape(zeros(x.shape(), DType::boolean), sizes).shape();
-  return call_one(*find_op("reshape"), {x}, {{"size", shape}});
+  return call_one(*find_op("reshape"), {x}, {attribute::size = shape});
 }
 
 PythonValue squeeze_call(PythonCall& call) {

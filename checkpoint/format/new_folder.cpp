@@ -1,0 +1,19 @@
+#include "checkpoint/format/new_folder.h"
+
+#include "core/check/error.h"
+
+namespace simmesh::checkpoint {
+
+void in_new_folder(const Location& to, const std::function<void()>& write) {
+  if (!to.store->files(to.name).empty() || to.store->size(to.name))
+    raise(ErrorKind::value_error, "checkpoint/convert",
+          "{} exists; choose another name, or remove it first", to.text());
+  try {
+    write();
+  } catch (const Error&) {
+    to.store->remove(to.name);
+    throw;
+  }
+}
+
+}  // namespace simmesh::checkpoint

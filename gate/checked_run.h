@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gate/file.h"
+#include "gate/result.h"
+#include "gate/runner.h"
+
+namespace simmesh {
+
+// OtherRun is a run of same_as.
+struct OtherRun {
+  const GateSameAs& same_as;
+  GateRun run;
+  std::size_t record;  // the index of its record among those that the base run is compared with
+};
+
+// CheckedRun has all that checks need: the gate, its base run, and the runs of same_as. Checks add
+// their lines to the result.
+struct CheckedRun {
+  const GateFile& gate;
+  const GateRunner& runner;
+  GateResult& result;
+  std::vector<OtherRun> others = {};
+  GateRun base = {};
+
+  // add adds the line of one check.
+  void add(std::string name, bool passed, std::string expected, std::string actual);
+  // keep_failure puts the report of a run into the result, if the run failed.
+  void keep_failure(const Outcome& outcome);
+};
+
+// hash_text returns a hash as gates print it, with 16 digits.
+std::string hash_text(std::uint64_t hash);
+
+// ending_of returns the ending of a run in one line: "data hash 0123456789abcdef", or its failure.
+std::string ending_of(const Outcome& outcome);
+
+}  // namespace simmesh

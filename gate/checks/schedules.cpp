@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include "gate/check_kind.h"
+
+namespace simmesh {
+
+namespace {
+
+void read_schedules(GateTable& table, const ExpectUse&, GateExpect& expect) {
+  expect.schedules = table.integer("schedules", expect.schedules, {1, 10'000'000});
+}
+
+void explain_schedules(const GateExpect& expect, TomlTable& table) {
+  table.add("schedules", expect.schedules);
+}
+
+bool asks_for_schedules(const GateFile& gate) { return gate.expect.schedules > 1; }
+
+// Runs the gate under the other schedules, until the data hash differs.
+void check_schedules(CheckedRun& checked) {
+  std::int64_t schedules = checked.gate.expect.schedules;
+  for (std::int64_t i = 1; i < schedules; ++i) {
+    Schedule schedule = checked.runner.schedule_at(std::uint64_t(i));
+    GateRun run = checked.runner.run({.schedule = schedule});
+    if (run.outcome.ok() && run.outcome.data_hash == checked.base.outcome.data_hash) continue;
+    checked.keep_failure(run.outcome);
+    return checked.add(
+        "schedules", false, fmt::format("data hash {}", hash_text(checked.result.data_hash)),
+        fmt::format("{} under schedule {}", ending_of(run.outcome), schedule.name()));
+  }
+  checked.add("schedules", true, fmt::format("one data hash under {} schedules", schedules), "one");
+}
+
+const CheckKind schedules_kind(CheckKind::OfKeys{.keys = {"schedules"},
+                                                 .after = "checkpoint",
+                                                 .reads = read_schedules,
+                                                 .explains = explain_schedules,
+                                                 .is_asked = asks_for_schedules,
+                                                 .runs = check_schedules});
+
+}  // namespace
+
+}  // namespace simmesh

@@ -1,0 +1,58 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "collectives/collectives.h"
+#include "collectives/transport.h"
+#include "core/engine/world.h"
+#include "core/tensor/formula.h"
+
+namespace simmesh {
+namespace {
+
+using ::testing::Each;
+
+constexpr std::size_t ranks = 3;
+using Addresses = std::vector<const std::byte*>;
+
+// The addresses of what each rank gets from a collective.
+Addresses addresses_of(const std::function<Tensor(Rank& rank)>& collective) {
+  Addresses addresses(ranks);
+  std::vector<Tensor> kept(ranks);
+  World({.ranks = ranks})
+      .run([&](Rank& rank) {
+        Tensor result = collective(rank);
+        addresses[rank.id()] = std::as_const(result).data();
+        barrier(ProcessGroup::world());
+      })
+      .rethrow();
+  return addresses;
+}
+
+Tensor own_rows(Rank& rank) { return formula({2, 3}, {.seed = rank.id()}); }
+
+// If this fails, a world of many ranks needs as many copies of each result as it has ranks.
+TEST(SharedMemoryTransport, GivesOneBufferToAllMembers) {
+  ProcessGroup (*all)() = ProcessGroup::world;
+  Addresses sums =
+      addresses_of([&](Rank& rank) { return all_reduce(own_rows(rank), ReduceOp::sum, all()); });
+  EXPECT_THAT(sums, Each(sums[0]));
+  Addresses gathered =
+      addresses_of([&](Rank& rank) { return all_gather(own_rows(rank), {.dim = 0}, all()); });
+  EXPECT_THAT(gathered, Each(gathered[0]));
+  Addresses sent = addresses_of([&](Rank& rank) { return broadcast(own_rows(rank), 1, all()); });
+  EXPECT_THAT(sent, Each(sent[0]));
+}
+
+// If this fails, pieces of one result are copied once more, or lie in another order than members.
+TEST(SharedMemoryTransport, CutsOneBufferIntoPieces) {
+  Addresses pieces = addresses_of([](Rank& rank) {
+    return reduce_scatter(formula({6, 2}, {.seed = rank.id()}), ReduceOp::sum, {.dim = 0},
+                          ProcessGroup::world());
+  });
+  constexpr std::ptrdiff_t piece_bytes = 2 * 2 * sizeof(float);
+  EXPECT_EQ(pieces[1] - pieces[0], piece_bytes);
+  EXPECT_EQ(pieces[2] - pieces[1], piece_bytes);
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,34 @@
+#include "core/ops/functions/grids.h"
+
+#include <gtest/gtest.h>
+
+#include "core/tensor/tensor.h"
+#include "tests/core/ops/kind_raised.h"
+
+namespace simmesh {
+namespace {
+
+TEST(Grids, OfTwoVectors) {
+  Tensor a = tensor_of<float>({2}, {1, 2}), b = tensor_of<float>({3}, {3, 4, 5});
+  auto grids = meshgrid({a, b});
+  EXPECT_EQ(to_string(grids[0].contiguous()), "float32[2, 3] {1, 1, 1, 2, 2, 2}");
+  EXPECT_EQ(to_string(grids[1].contiguous()), "float32[2, 3] {3, 4, 5, 3, 4, 5}");
+  auto turned = meshgrid({a, b}, GridIndexing::xy);
+  EXPECT_EQ(to_string(turned[0].contiguous()), "float32[3, 2] {1, 2, 1, 2, 1, 2}");
+  EXPECT_EQ(to_string(meshgrid({a, full({}, DType::float32, 7)})[1].contiguous()),
+            "float32[2, 1] {7, 7}");
+  EXPECT_EQ(kind_raised([] {
+              meshgrid({zeros({1, 1}, DType::float32)});
+            }),
+            ErrorKind::runtime_error);
+}
+
+TEST(Grids, PlacesOfTriangles) {
+  EXPECT_EQ(to_string(tril_indices({.rows = 2, .columns = 3})), "int64[2, 3] {0, 1, 1, 0, 0, 1}");
+  EXPECT_EQ(to_string(triu_indices({.rows = 2, .columns = 3, .diagonal = 1})),
+            "int64[2, 3] {0, 0, 1, 1, 2, 2}");
+  EXPECT_EQ(to_string(tril_indices({.rows = 2, .columns = 2, .diagonal = -2}).shape()), "[2, 0]");
+}
+
+}  // namespace
+}  // namespace simmesh

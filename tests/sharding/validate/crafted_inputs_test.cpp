@@ -1,0 +1,42 @@
+#include "sharding/validate/crafted_inputs.h"
+
+#include <gtest/gtest.h>
+
+#include "core/ops/elementwise/pointwise.h"
+#include "tests/sharding/validate/sample_call.h"
+
+namespace simmesh {
+namespace {
+
+// If this fails, every combination of placements crafts its pieces anew, or gets those of another
+// placement.
+TEST(CraftedInputs, CraftsEachPlacementOnce) {
+  WholeCall call = testing::sample_call("add", "ab ab");
+  CraftedInputs crafted(call, Dims{2}, 0);
+  const auto& rows = crafted.pieces(0, {Shard(0)});
+  EXPECT_EQ(rows[0].shape(), (Shape{2, 4}));
+  EXPECT_EQ(&crafted.pieces(0, {Shard(0)}), &rows);
+  EXPECT_EQ(crafted.pieces(0, {Shard(1)})[1].shape(), (Shape{4, 2}));
+  auto both = crafted.of({.inputs = {Placements{Shard(0)}, std::nullopt}, .outputs = {}});
+  EXPECT_EQ(both[0], &rows);
+  EXPECT_TRUE(same_bits((*both[1])[1], call.inputs[1]));
+}
+
+// If this fails, equal operands of two inputs cancel, and a wrong rule holds.
+TEST(CraftedInputs, OperandsOfEqualInputsDiffer) {
+  WholeCall call = testing::sample_call("add", "ab ab");
+  call.inputs[1] = call.inputs[0];
+  CraftedInputs crafted(call, Dims{2}, 0);
+  const auto &first = crafted.pieces(0, {Partial()}), &second = crafted.pieces(1, {Partial()});
+  EXPECT_FALSE(same_bits(first[0], second[0]));
+  EXPECT_TRUE(same_bits(add(first[0], first[1]), call.inputs[0]));
+}
+
+TEST(CraftedInputs, AnAbsentInputHasNoPieces) {
+  WholeCall call = testing::sample_call("add", "ab ab");
+  call.inputs[1] = Tensor();
+  EXPECT_TRUE(CraftedInputs(call, Dims{2}, 0).pieces(1, {Shard(0)}).empty());
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,7 +1,6 @@
 // In which orders can messages reach a receive from any source, and does the result depend on it?
 #include <fmt/core.h>
 
-#include <simmesh/core/engine/explore.h>
 #include <simmesh/simmesh.h>
 
 using namespace simmesh;

@@ -1,6 +1,5 @@
 // Is my rule for cutting an operation over a mesh right: does it give the bits of one device, for
 // uneven pieces too?
-#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/simmesh.h>
 #include <simmesh/testing/gtest.h>
 

@@ -2,20 +2,9 @@
 #include <fmt/core.h>
 #include <map>
 
-#include <simmesh/core/nn/attention.h>
-#include <simmesh/core/nn/block.h>
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/core/nn/embedding.h>
-#include <simmesh/core/nn/gated_mlp.h>
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/nn/normalization.h>
-#include <simmesh/core/ops/neural/losses.h>
-#include <simmesh/core/ops/shapes/views.h>
-#include <simmesh/core/optim/adam.h>
 #include <simmesh/simmesh.h>
 #include <simmesh/zero/fetch/event.h>
 #include <simmesh/zero/fetch/pretty.h>
-#include <simmesh/zero/stage3/init.h>
 
 using namespace simmesh;
 

@@ -1,12 +1,6 @@
 // How much gathered data does a forward under ZeRO stage 3 hold, in how many gathers?
 #include <fmt/core.h>
 
-#include <simmesh/core/nn/activation.h>
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/core/nn/embedding.h>
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/nn/normalization.h>
-#include <simmesh/core/ops/reductions/reductions.h>
 #include <simmesh/simmesh.h>
 #include <simmesh/zero/fetch/event.h>
 #include <simmesh/zero/fetch/pretty.h>

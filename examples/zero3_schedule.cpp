@@ -2,11 +2,6 @@
 // iteration as SVG: docs/pictures/zero3_schedule.svg.
 #include <fmt/core.h>
 
-#include <simmesh/core/nn/activation.h>
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/nn/normalization.h>
-#include <simmesh/core/ops/reductions/reductions.h>
 #include <simmesh/simmesh.h>
 #include <simmesh/zero/fetch/schedule_picture.h>
 

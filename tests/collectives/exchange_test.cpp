@@ -70,7 +70,7 @@ TEST(Exchange, HoldsTheCallsInGroupOrderWhoeverComesFirst) {
 TEST(Exchange, KnowsNoPlaceOfOperandsThatAreNotContiguous) {
   Member member(0);
   Tensor wide = zeros({2, 3}, DType::float32);
-  Tensor column = wide.select(1, 0);
+  Tensor column = wide.narrow({.dim = 1, .start = 0, .length = 1});
   member.call.inputs = {&column, 1};
   Exchange exchange(group_of(RankList::range(1)));
   exchange.start(0);

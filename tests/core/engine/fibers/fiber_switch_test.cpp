@@ -102,11 +102,11 @@ TEST(FiberIdentity, IsThatOfTheRankInANestedWorld) {
   run_every_schedule(2, [](Rank& rank) {
     for (int i = 0; i < 3; ++i) {
       World({.ranks = 3}).run([](Rank& inner) {
-        volatile char frame[256] = {};
+        [[maybe_unused]] volatile char frame[256] = {};
         inner.yield();
         frame[inner.id()] = 1;
       });
-      volatile char frame[256] = {};
+      [[maybe_unused]] volatile char frame[256] = {};
       rank.yield();
       frame[rank.id()] = 1;
     }

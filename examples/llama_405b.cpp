@@ -3,19 +3,6 @@
 #include <fmt/core.h>
 #include <map>
 
-<<<<<<< HEAD
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/nn/attention.h>
-#include <simmesh/core/nn/block.h>
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/core/nn/embedding.h>
-#include <simmesh/core/nn/gated_mlp.h>
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/nn/normalization.h>
-#include <simmesh/core/ops/neural/losses.h>
-#include <simmesh/core/optim/adam.h>
-=======
->>>>>>> 65a3a0feae3fc216d5bca47408f72897cbe3d61d
 #include <simmesh/fsdp/param/event.h>
 #include <simmesh/simmesh.h>
 

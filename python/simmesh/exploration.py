@@ -69,7 +69,7 @@ def fails(first: Trial, trial: Trial) -> bool:
 
 
 def shrink(run: Callable[[Any], Trial], first: Trial, failing: Trial, runs_max: int) -> Trial:
-    """Returns the failing run under the shortest schedule found; the given one if no other fails."""
+    """Returns the failing run under the shortest schedule; the given one if no other fails."""
 
     def still_fails(schedule: str) -> bool:
         trial = run(schedule)

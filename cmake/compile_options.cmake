@@ -36,14 +36,14 @@ else()
   set(CMAKE_COMPILE_WARNING_AS_ERROR OFF)
 endif()
 
-# The fibers tell the sanitizers of every switch (core/engine/seats/fiber_switch.h).
+# The fibers tell the sanitizers of every switch (core/engine/fibers/fiber_switch.h).
 if("address" IN_LIST SIMMESH_SANITIZE)
   target_compile_definitions(simmesh_options INTERFACE SIMMESH_ASAN)
 endif()
 if("thread" IN_LIST SIMMESH_SANITIZE)
   target_compile_definitions(simmesh_options INTERFACE SIMMESH_TSAN)
   set_source_files_properties(
-    core/engine/seats/ended_fibers.cpp core/engine/seats/fiber_switch.cpp core/engine/run/fiber_scheduler.cpp
+    core/engine/fibers/ended_fibers.cpp core/engine/fibers/fiber_switch.cpp core/engine/seats/fiber_scheduler.cpp
     PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
 endif()
 foreach(sanitizer IN LISTS SIMMESH_SANITIZE)

@@ -194,12 +194,12 @@ set(simmesh_bound_headers
   collectives/host_operations.h
   # ranks as threads of Python
   core/engine/run/run.h
-  core/engine/schedules/reported_run.h
-  core/engine/schedules/thread_host.h
+  core/engine/reports/reported_run.h
+  core/engine/seats/thread_host.h
   # the command in Python
   core/check/repro.h
   core/check/write_file.h
-  core/engine/reports/run_words.h
+  core/engine/options/run_words.h
   tools/command.h
   tools/examination.h
   verify/pytorch/ops/rule_files.h)

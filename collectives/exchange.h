@@ -14,7 +14,7 @@
 #include "collectives/result_part.h"
 #include "core/check/error.h"
 #include "core/engine/ranks/rank.h"
-#include "core/engine/schedules/activity.h"
+#include "core/engine/reports/activity.h"
 
 namespace simmesh {
 

@@ -90,8 +90,8 @@ Exchange& Group::arrive(std::size_t member, Arrival& arrival) {
                .sequence = std::uint32_t(sequence),
                .elements = call.inputs.empty() ? 0 : call.inputs[0].numel(),
                .site = call.site});
-  if (run_.is_explored()) [[unlikely]]
-    run_.touch_within(*arrival.rank, exchange_object(sequence));
+  if (run_.touches().is_listened_to()) [[unlikely]]
+    run_.touches().add(arrival.rank->id(), exchange_object(sequence));
   Exchange& exchange = exchange_of(sequence);
   exchange.arrive(member, arrival);
   arrival.sequence = sequence;

@@ -55,7 +55,8 @@ PostedMessage post_message(const Carried& carried, const SendTo& to, const Proce
   Rank& rank = group.owner();
   Group& shared = group.group();
   rank.run().touch(rank, shared.mailbox_object(peer, to.tag), site);
-  if (rank.run().is_explored()) rank.run().touch_within(rank, shared.delivery_object(peer, to.tag));
+  if (TouchLog& touches = rank.run().touches(); touches.is_listened_to())
+    touches.add(rank.id(), shared.delivery_object(peer, to.tag));
   ResultPart payload = carried.host ? ResultPart{.shape = tensor.shape(), .dtype = tensor.dtype()}
                                     : payload_of(snapshot(tensor));
   rank.run().record({.rank = rank.id(),
@@ -90,9 +91,9 @@ Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const 
   if (from.peer)
     receive.from = checked_peer(*from.peer, group, "receive");
   else
-    run.mark_order_sensitive(shared.mailbox_object(group.member(), from.tag));
-  if (run.is_explored())
-    run.touch_within(group.owner(), shared.delivery_object(group.member(), from.tag));
+    run.touches().mark_sensitive(shared.mailbox_object(group.member(), from.tag));
+  if (run.touches().is_listened_to())
+    run.touches().add(group.owner().id(), shared.delivery_object(group.member(), from.tag));
   run.record({.rank = group.owner().id(),
               .kind = EventKind::receive,
               .operation = "receive",

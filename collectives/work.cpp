@@ -267,7 +267,7 @@ bool Work::is_completed(CallSite site) const {
   if (!state_ || state_->is_taken) return true;
   Rank& rank = state_->group.owner();
   rank.run().touch(rank, state_->object, site);
-  rank.run().mark_all_order_sensitive();
+  rank.run().touches().mark_all_sensitive();
   if (state_->receive) return state_->receive->message.has_value();
   if (state_->message) return state_->group.group().mailbox().was_received(state_->message);
   return state_->arrival.is_complete;

@@ -12,8 +12,8 @@
 #include <simmesh/core/nn/linear.h>
 #include <simmesh/core/nn/normalization.h>
 #include <simmesh/core/ops/neural/losses.h>
-#include <simmesh/core/ops/shapes/views.h>
 #include <simmesh/core/optim/adam.h>
+#include <simmesh/fsdp/param/event.h>
 #include <simmesh/simmesh.h>
 
 using namespace simmesh;

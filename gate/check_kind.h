@@ -3,11 +3,14 @@
 #include <string_view>
 #include <vector>
 
-#include "gate/checked_run.h"
-#include "gate/file.h"
-#include "gate/tables/toml_table.h"
-
 namespace simmesh {
+
+class GateExpect;
+class GateTable;
+class TomlTable;
+struct CheckedRun;
+struct ExpectUse;
+struct GateFile;
 
 // CheckKind is a kind of check that a gate can ask for, by keys of [expect] or by a table of its
 // own. An object of it at namespace scope makes the kind known: a kind is one source file in

@@ -91,11 +91,12 @@ void check_leak(CheckedRun& checked) {
 
 }  // namespace
 
-GateResult run_gate(const GateFile& gate, const GateRunOptions& options) {
+GateResult run_gate(const GateFile& gate, const GateRunOptions& options,
+                    const TraceFolders& folders) {
   GateResult result;
   result.file = gate.file;
   result.title = gate.title;
-  GateRunner runner(gate, options);
+  GateRunner runner(gate, options, folders);
   expect_nodes(gate, runner);
   CheckedRun checked{.gate = gate, .runner = runner, .result = result};
   make_runs(checked);

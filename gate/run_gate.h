@@ -3,15 +3,17 @@
 #include "gate/file.h"
 #include "gate/result.h"
 #include "gate/runner.h"
+#include "gate/trace_folders.h"
 
 namespace simmesh {
 
 // run_gate runs a gate and makes its checks: every rank returns; in a folded world, the ranks that
 // run can stand for all; each CheckKind that the gate asks for; and nothing is left alive. A trace
 // file gets the run on simulated devices if the gate has them, else the first run on the mesh,
-// under the schedule of the options. Raises a BadGate if the model can't run even on one device,
-// and for a fault without an operation.
-GateResult run_gate(const GateFile& gate, const GateRunOptions& options = {});
+// under the schedule of the options, and so do the folders. Raises a BadGate if the model can't run
+// even on one device, and for a fault without an operation.
+GateResult run_gate(const GateFile& gate, const GateRunOptions& options = {},
+                    const TraceFolders& folders = {});
 
 // expect_checks raises a BadGate for a gate that asks for no check.
 void expect_checks(const GateFile& gate);

@@ -113,11 +113,20 @@ std::map<std::string, std::string> plans_of(World& world) {
   return plans;
 }
 
+// Runs a world, and writes the execution traces of its ranks.
+Outcome record(World& world, const std::function<void(Rank&)>& body, const TraceFolders& folders) {
+  replay::Recording recording = replay::record_run(world, body);
+  if (!folders.execution_traces.empty()) replay::write_job(recording.job, folders.execution_traces);
+  if (!folders.chakra.empty()) replay::write_chakra_job(recording.job, folders.chakra);
+  return std::move(recording.outcome);
+}
+
 }  // namespace
 
-GateRunner::GateRunner(const GateFile& gate, const GateRunOptions& options)
+GateRunner::GateRunner(const GateFile& gate, const GateRunOptions& options, TraceFolders folders)
     : gate_(gate),
       options_(options),
+      folders_(std::move(folders)),
       schedule_(Schedule::parse(options.schedule)),
       arithmetic_(Arithmetic::parse(options.arithmetic.value_or(gate.arithmetic))),
       task_(gate_task(gate)) {}
@@ -196,21 +205,12 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
 GateRun GateRunner::run(const Request& request) const {
   GateRun run;
   World world(world_options(request));
-  if (request.is_traced && options_.records())
-    run.outcome = record(world, body(request, run.ranks));
+  if (request.is_traced && folders_.are_given())
+    run.outcome = record(world, body(request, run.ranks), folders_);
   else
     run.outcome = world.run(body(request, run.ranks));
   if (request.has_details) run.plans = plans_of(world);
   return run;
-}
-
-Outcome GateRunner::record(World& world, const std::function<void(Rank&)>& body) const {
-  replay::Recording recording = replay::record_run(world, body);
-  if (!options_.execution_trace_folder.empty())
-    replay::write_job(recording.job, options_.execution_trace_folder);
-  if (!options_.chakra_folder.empty())
-    replay::write_chakra_job(recording.job, options_.chakra_folder);
-  return std::move(recording.outcome);
 }
 
 GateRun GateRunner::run_as(const GateSameAs& other) const {

@@ -14,15 +14,12 @@
 #include "gate/file.h"
 #include "gate/run_options.h"
 #include "gate/task.h"
+#include "gate/trace_folders.h"
 #include "training/gather_tally.h"
 #include "training/run_record.h"
 #include "zero/stage3/schedule_record.h"
 
 namespace simmesh {
-
-// GateRunOptions are the options of the worlds of a gate. Their arithmetic and release count
-// instead of the gate's. The trace file and the folders for execution traces get the traced runs.
-using GateRunOptions = RunWords;
 
 // RankFindings is the report of one rank of a run.
 struct RankFindings {
@@ -56,8 +53,8 @@ struct GateRun {
 // GateRunner runs one gate any number of times.
 class GateRunner {
  public:
-  // The gate must outlive this.
-  GateRunner(const GateFile& gate, const GateRunOptions& options);
+  // The gate must outlive this. The folders get the execution traces of the runs that are traced.
+  GateRunner(const GateFile& gate, const GateRunOptions& options, TraceFolders folders = {});
 
   struct Request {
     Schedule schedule = Schedule::fifo();
@@ -70,7 +67,7 @@ class GateRunner {
     // Ranks have the gate's simulated device and only train; there are no results.
     bool on_devices = false;
     bool record_choices = false;
-    // The run writes the trace file and the execution traces of the options, if there are any.
+    // The run writes the trace file of the options, and execution traces, if these are asked for.
     bool is_traced = false;
     // Saves the state of the run, or resumes from a saved one.
     std::optional<GateSave> save = {};
@@ -101,11 +98,9 @@ class GateRunner {
   GateFault resolved(const GateFault& fault, const GateRun& without_faults) const;
 
  private:
-  // record runs a world, and writes the execution traces of its ranks.
-  Outcome record(World& world, const std::function<void(Rank&)>& body) const;
-
   const GateFile& gate_;
   GateRunOptions options_;
+  TraceFolders folders_;
   Schedule schedule_;
   Arithmetic arithmetic_;
   GateTask task_;

@@ -101,7 +101,8 @@ def with_includers(changed: Iterable[str], includes: Includes) -> list[str]:
 
 def sources_of(changed: Iterable[str], includes: Includes) -> list[str]:
     """Returns the sources among the files changed; for a header the source of its name, or else
-    the nearest that includes it."""
+    the nearest that includes it.
+    """
     sources: dict[str, None] = {}
     for path in changed:
         twin = path.removesuffix(".h") + ".cpp"

@@ -22,16 +22,8 @@ struct RunArguments {
   std::vector<std::string> paths;
   bool explain = false;
   std::string picture;
-  std::string execution_trace_folder;
-  std::string chakra_folder;
+  TraceFolders folders;
   RunOptions run;
-
-  RunWords words() const {
-    RunWords words = run.words();
-    words.execution_trace_folder = execution_trace_folder;
-    words.chakra_folder = chakra_folder;
-    return words;
-  }
   OutputOptions output;
 };
 
@@ -51,14 +43,14 @@ void expect_picture(const std::string& path, const std::vector<GateFile>& gates)
 }
 
 // The traces of several gates would overwrite each other.
-void expect_recordable(const RunWords& words, const std::vector<GateFile>& gates) {
-  if (!words.records()) return;
+void expect_recordable(const TraceFolders& folders, const std::vector<GateFile>& gates) {
+  if (!folders.are_given()) return;
   if (gates.size() != 1)
     raise(ErrorKind::value_error, "tools/run", "expected one gate to record, got {}", gates.size());
   if (gates[0].world.fold)
     raise(ErrorKind::value_error, "tools/run",
           "expected a gate in which every rank runs, got {} with world.fold", gates[0].file);
-  for (const std::string& folder : {words.execution_trace_folder, words.chakra_folder})
+  for (const std::string& folder : {folders.execution_traces, folders.chakra})
     if (!folder.empty()) replay::make_folder(folder, "the execution traces");
 }
 
@@ -76,7 +68,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
     if (!replays) expect_checks(gate);
   if (!options.trace_file.empty() && gates.size() != 1)
     raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
-  expect_recordable(options, gates);
+  expect_recordable(arguments.folders, gates);
   expect_picture(arguments.picture, gates);
   for (const GateFile& gate : gates)
     expect_memory_of(gate, std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
@@ -84,7 +76,9 @@ int run(const RunArguments& arguments, const RunWords& options) {
   Interrupt::on_sigint();
   run_ordered<GateResult>(
       {.count = gates.size(), .threads = std::size_t(arguments.run.jobs)},
-      [&] { return [&](std::uint64_t i) { return run_gate(gates[i], options); }; },
+      [&] {
+        return [&](std::uint64_t i) { return run_gate(gates[i], options, arguments.folders); };
+      },
       [&](std::uint64_t, GateResult result) {
         results.push_back(std::move(result));
         return true;
@@ -114,15 +108,15 @@ void add_run_command(CLI::App& program, int& status) {
   app->add_option("--picture", arguments->picture,
                   "draw what stage 3 of ZeRO fetches and releases in the last iteration (.svg)")
       ->type_name("OUT.svg");
-  app->add_option("--execution-trace", arguments->execution_trace_folder,
+  app->add_option("--execution-trace", arguments->folders.execution_traces,
                   "record the run as PyTorch does: a folder for rank-N.json.gz")
       ->type_name("DIR");
-  app->add_option("--chakra", arguments->chakra_folder,
+  app->add_option("--chakra", arguments->folders.chakra,
                   "record the run as a graph for simulators: a folder for rank-N.et")
       ->type_name("DIR");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
   arguments->output.add_to(*app);
-  app->callback([arguments, &status] { status = run(*arguments, arguments->words()); });
+  app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
 }
 
 }  // namespace simmesh

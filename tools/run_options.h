@@ -7,7 +7,7 @@
 
 #include "core/check/write_file.h"
 #include "core/engine/options/arithmetic.h"
-#include "core/engine/reports/run_words.h"
+#include "core/engine/options/run_words.h"
 #include "core/engine/schedules/schedule.h"
 
 namespace simmesh {

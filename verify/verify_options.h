@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/engine/reports/run_words.h"
+#include "core/engine/options/run_words.h"
 
 namespace simmesh {
 

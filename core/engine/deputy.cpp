@@ -28,15 +28,18 @@ DeputyTask Deputy::start(std::function<void()> work) const {
   given->owner = rank_->id();
   given->deputy = id_;
   given->deputy_name = name_of(rank_->world().options(), id_);
-  rank_->run().give(*rank_, id_, given);
+  Run& run = rank_->run();
+  run.take_turn(*rank_);
+  run.deputies().give(given);
+  run.rouse(id_);
   return DeputyTask(given);
 }
 
 bool DeputyTask::is_done(CallSite site) const {
   Rank& rank = this_rank();
   rank.run().touch(rank, work_->object, site);
-  rank.run().mark_all_order_sensitive();
-  return work_->is_done || work_->is_lost;
+  rank.run().touches().mark_all_sensitive();
+  return work_->is_over();
 }
 
 bool DeputyTask::has_failed(CallSite site) const {
@@ -45,7 +48,17 @@ bool DeputyTask::has_failed(CallSite site) const {
 
 void DeputyTask::wait(CallSite site) const {
   Rank& rank = this_rank();
-  rank.run().wait_for_work(rank, work_, site);
+  Run& run = rank.run();
+  const Fault* fault = run.begin_operation(rank, "wait", site);
+  if (fault && fault->kind == Fault::Kind::abandon) throw RankEnded();
+  while (!work_->is_over()) {
+    run.deputies().await(work_);
+    run.block(rank, {.operation = "wait", .waits_for = work_.get(), .site = site});
+    run.take_turn(rank);
+  }
+  if (!work_->error) return;
+  work_->error_is_known = true;
+  std::rethrow_exception(work_->error);
 }
 
 }  // namespace simmesh

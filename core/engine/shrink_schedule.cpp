@@ -6,7 +6,7 @@ namespace simmesh {
 
 namespace {
 
-using Turns = std::vector<RankId>;
+using TurnList = std::vector<RankId>;
 
 // Shrinker keeps the shortest failing list found so far.
 class Shrinker {
@@ -28,7 +28,7 @@ class Shrinker {
   }
 
  private:
-  bool try_turns(const Turns& turns) {
+  bool try_turns(const TurnList& turns) {
     if (runs_++ >= request_.runs_max) return false;
     std::optional<Outcome> outcome = run_(Schedule::guided(turns));
     if (outcome) best_ = ShrunkSchedule{turns, std::move(*outcome)};
@@ -36,10 +36,10 @@ class Shrinker {
   }
 
   bool without_a_part(std::size_t parts) {
-    const Turns turns = best_->turns;
+    const TurnList turns = best_->turns;
     for (std::size_t part = 0; part < parts; ++part) {
       std::size_t begin = turns.size() * part / parts, end = turns.size() * (part + 1) / parts;
-      Turns rest(turns.begin(), turns.begin() + std::ptrdiff_t(begin));
+      TurnList rest(turns.begin(), turns.begin() + std::ptrdiff_t(begin));
       rest.insert(rest.end(), turns.begin() + std::ptrdiff_t(end), turns.end());
       if (try_turns(rest)) return true;
     }

@@ -11,7 +11,7 @@
 
 namespace simmesh {
 
-class Run;
+struct RunResources;
 
 // World is the ranks of a run and the engine that runs them, each as a fiber. It may be made inside
 // a rank of another World, used on several threads (one World each), and run any number of times:
@@ -47,7 +47,7 @@ class World {
  private:
   WorldOptions options_;
   StateMap states_;
-  std::unique_ptr<Run> run_;
+  std::unique_ptr<RunResources> resources_;  // from the first run on
   bool running_ = false;
 };
 

@@ -33,8 +33,9 @@ struct NamedAttribute {
  private:
   template <class T>
   friend struct Attribute;
-  NamedAttribute(std::string_view its_name, AttributeValue its_value)
-      : name(its_name), value(std::move(its_value)) {}
+  template <class T>
+  NamedAttribute(std::string_view its_name, T&& its_value)
+      : name(its_name), value(std::forward<T>(its_value)) {}
 };
 
 // Attribute is the name and the type of an argument of an op other than a tensor. Each is named
@@ -49,18 +50,20 @@ template <class T>
 struct Attribute {
   std::string_view name;  // a string literal
 
-  NamedAttribute operator=(T value) const {
-    if constexpr (std::is_same_v<T, Number>)
-      return {name,
-              std::visit([](auto number) -> AttributeValue { return number; }, value.value())};
-    else
-      return {name, std::move(value)};
-  }
+  NamedAttribute operator=(const T& value) const { return {name, value}; }
+  NamedAttribute operator=(T&& value) const { return {name, std::move(value)}; }
   // A number is no flag, and a flag no number.
   template <class U>
-  requires(!std::is_same_v<T, Number> &&
-           std::is_same_v<T, bool> != std::is_same_v<U, bool>) NamedAttribute
-  operator=(U value) const = delete;
+  requires(std::is_same_v<T, bool> != std::is_same_v<U, bool>) NamedAttribute operator=(
+      U value) const = delete;
+};
+template <>
+struct Attribute<Number> {
+  std::string_view name;
+
+  NamedAttribute operator=(Number value) const {
+    return std::visit([&](auto number) { return NamedAttribute{name, number}; }, value.value());
+  }
 };
 
 // Attributes are the arguments of an op other than tensors, by name. An op has a default for an
@@ -85,13 +88,12 @@ class Attributes {
     return find(which.name) != nullptr;
   }
 
-  // get returns an argument that the op requires.
+  // get returns an argument that the op can't do without.
   template <class T>
   const T& get(const Attribute<T>& which) const {
-    const AttributeValue* value = find(which.name);
-    SIMMESH_CHECK(value && std::holds_alternative<T>(*value), "no argument '{}' of that type",
-                  which.name);
-    return std::get<T>(*value);
+    const T* value = find_as<T>(which.name);
+    SIMMESH_CHECK(value, "no argument '{}'", which.name);
+    return *value;
   }
   Number get(const Attribute<Number>& which) const {
     std::optional<Number> number = number_in(which);
@@ -102,7 +104,11 @@ class Attributes {
   // get_or returns an argument, or the default where it is absent.
   template <class T>
   T get_or(const Attribute<T>& which, std::type_identity_t<T> otherwise) const {
-    return has(which) ? get(which) : std::move(otherwise);
+    const T* value = find_as<T>(which.name);
+    return value ? *value : std::move(otherwise);
+  }
+  Number get_or(const Attribute<Number>& which, Number otherwise) const {
+    return number_in(which).value_or(otherwise);
   }
 
   // number_in returns a number, or nothing where it is absent.
@@ -127,6 +133,13 @@ class Attributes {
     for (const NamedAttribute& one : all_)
       if (is_same(one.name, name)) return &one.value;
     return nullptr;
+  }
+  template <class T>
+  const T* find_as(std::string_view name) const {
+    const AttributeValue* value = find(name);
+    SIMMESH_CHECK(!value || std::holds_alternative<T>(*value), "argument '{}' has another type",
+                  name);
+    return value ? std::get_if<T>(value) : nullptr;
   }
   AttributeValue* find(std::string_view name) {
     return const_cast<AttributeValue*>(std::as_const(*this).find(name));

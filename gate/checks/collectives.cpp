@@ -4,6 +4,9 @@
 
 #include "collectives/collective_call.h"
 #include "gate/check_kind.h"
+#include "gate/checked_run.h"
+#include "gate/file.h"
+#include "gate/tables/toml_table.h"
 
 namespace simmesh {
 

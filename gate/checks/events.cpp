@@ -5,6 +5,9 @@
 #include <fstream>
 
 #include "gate/check_kind.h"
+#include "gate/checked_run.h"
+#include "gate/file.h"
+#include "gate/tables/toml_table.h"
 
 namespace simmesh {
 

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include "gate/check_kind.h"
+#include "gate/checked_run.h"
+#include "gate/file.h"
+#include "gate/tables/toml_table.h"
 
 namespace simmesh {
 

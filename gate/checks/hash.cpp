@@ -1,4 +1,7 @@
 #include "gate/check_kind.h"
+#include "gate/checked_run.h"
+#include "gate/file.h"
+#include "gate/tables/toml_table.h"
 
 namespace simmesh {
 

@@ -3,7 +3,10 @@
 #include <fmt/ranges.h>
 
 #include "gate/check_kind.h"
+#include "gate/checked_run.h"
 #include "gate/explain.h"
+#include "gate/file.h"
+#include "gate/tables/toml_table.h"
 
 namespace simmesh {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nanobind/stl/string.h>
 
+#include "core/engine/reports/reported_run.h"
 #include "core/engine/run/run.h"
-#include "core/engine/schedules/reported_run.h"
 #include "python/bindings/python_site.h"
 
 namespace nb = nanobind;

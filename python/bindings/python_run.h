@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/engine/ranks/rank.h"
-#include "core/engine/schedules/thread_host.h"
+#include "core/engine/seats/thread_host.h"
 
 namespace simmesh::python {
 

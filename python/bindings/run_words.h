@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/engine/reports/run_words.h"
+#include "core/engine/options/run_words.h"
 
 namespace simmesh::python {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/engine/seats/stack_arena.h"
+#include "core/engine/fibers/stack_arena.h"
 #include "gate/tables/keys.h"
 #include "zero/fetch/coordinator.h"
 

@@ -30,7 +30,9 @@ TEST(CheckKind, EveryKeyIsOnThePage) {
   std::string section = text.substr(text.find("### [expect]\n"));
   section = section.substr(0, section.find("### [faults]\n"));
   for (const CheckKind* kind : CheckKind::all()) {
-    if (kind->is_of_table()) EXPECT_THAT(text, HasSubstr(fmt::format("### [{}]\n", kind->name())));
+    if (kind->is_of_table()) {
+      EXPECT_THAT(text, HasSubstr(fmt::format("### [{}]\n", kind->name())));
+    }
     for (std::string_view key : kind->keys())
       EXPECT_THAT(section, HasSubstr(fmt::format("`{}`", key)));
   }

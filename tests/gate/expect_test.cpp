@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Number {
+struct ReadNumber {
   int value = 7;
 };
 struct Text {
@@ -19,11 +19,11 @@ struct Text {
 // A check that found the value of another one would check nothing, or the wrong thing.
 TEST(GateExpect, KeepsAValueForEachCheck) {
   GateExpect expect;
-  EXPECT_EQ(expect.own<Number>().value, 7);
-  expect.set_own(Number{3});
+  EXPECT_EQ(expect.own<ReadNumber>().value, 7);
+  expect.set_own(ReadNumber{3});
   expect.set_own(Text{"a"});
   GateExpect copy = expect;
-  EXPECT_EQ(copy.own<Number>().value, 3);
+  EXPECT_EQ(copy.own<ReadNumber>().value, 3);
   EXPECT_EQ(copy.own<Text>().value, "a");
 }
 

@@ -41,9 +41,9 @@ RecordedGate record_gate(const std::string& name, const std::string& schedule,
   options.schedule = schedule;
   options.threads = 2;
   std::string path = (folder.path() / fmt::format("{}-{}", name, schedule.substr(0, 3))).string();
-  if (records) options.execution_trace_folder = path;
-  if (records) options.chakra_folder = path;
-  GateRunner runner(gate, options);
+  TraceFolders folders;
+  if (records) folders = {.execution_traces = path, .chakra = path};
+  GateRunner runner(gate, options, folders);
   GateRun run = runner.run({.schedule = runner.schedule_at(0), .is_traced = true});
   EXPECT_TRUE(run.outcome.ok()) << report(run.outcome);
   RecordedGate result;

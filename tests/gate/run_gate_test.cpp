@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "gate/result.h"
 #include "tests/gate/check_of.h"
 
 namespace simmesh {

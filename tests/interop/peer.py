@@ -38,6 +38,9 @@ class Checks:
             )
             traceback.print_exc(file=sys.stderr)
 
+    def skip(self, name: str, why: str) -> None:
+        print(f"skip {self.label}: {name}: {why}", flush=True)
+
     def checkpoint(self, *arguments: str, status: int = 0) -> str:
         """Runs `simmesh checkpoint` and returns what it prints."""
         result = subprocess.run(

@@ -39,7 +39,7 @@ const std::vector<Ban> bans = {
      "virtual time; wall clocks belong to benchmarks"},
     {{"steady_clock"},
      "virtual time; wall clocks belong to benchmarks",
-     {"core/engine/run/fiber_scheduler."}},  // required by Boost.Fiber's interface
+     {"core/engine/seats/fiber_scheduler."}},  // required by Boost.Fiber's interface
     {{"std::reduce(", "std::transform_reduce(", "std::execution"},
      "a loop or std::accumulate, which add in a fixed order"},
     {{"std::exp(",   "std::exp2(", "std::expm1(", "std::log(",  "std::log2(", "std::log10(",

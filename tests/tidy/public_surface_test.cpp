@@ -75,12 +75,17 @@ std::vector<std::string> wrong_entries(const std::vector<std::string>& headers,
 }
 
 // Rooms of which no program should see anything: what they do shows elsewhere.
-const std::vector<std::string_view> inner_rooms = {
-    "core/engine/seats",     "core/kernels",
-    "core/arithmetic/sums",  "core/arithmetic/products",
-    "core/gradients",        "sharding/propagation",
-    "fsdp/param_group",      "zero/stage12",
-    "checkpoint/torch_file", "verify/pytorch"};
+const std::vector<std::string_view> inner_rooms = {"core/engine/fibers",
+                                                   "core/engine/seats",
+                                                   "core/kernels",
+                                                   "core/arithmetic/sums",
+                                                   "core/arithmetic/products",
+                                                   "core/gradients",
+                                                   "sharding/propagation",
+                                                   "fsdp/param_group",
+                                                   "zero/stage12",
+                                                   "checkpoint/torch_file",
+                                                   "verify/pytorch"};
 
 Paths of_inner_rooms(const Paths& headers) {
   Paths found;

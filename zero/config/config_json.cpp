@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "core/check/error.h"
+#include "zero/config/config.h"
 #include "zero/config/config_autos.h"
 #include "zero/config/config_features.h"
 #include "zero/config/config_keys.h"

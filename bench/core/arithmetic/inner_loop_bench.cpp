@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/kernels/instruction_set.h"
 #include "core/kernels/kernels.h"
 
 // Times the inner loops of exact products alone, on operands in the first-level cache, against the

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/check/error.h"
-#include "core/engine/seats/fiber_switch.h"
+#include "core/engine/fibers/fiber_switch.h"
 
 namespace simmesh {
 

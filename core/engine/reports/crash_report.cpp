@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "core/check/check.h"
+#include "core/engine/fibers/fiber_switch.h"
 #include "core/engine/ranks/rank.h"
-#include "core/engine/schedules/reported_run.h"
-#include "core/engine/seats/fiber_switch.h"
+#include "core/engine/reports/reported_run.h"
 
 namespace simmesh {
 

@@ -18,6 +18,16 @@ std::string ranks_in_words(const Outcome& outcome) {
 
 }  // namespace
 
+std::string message_of(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception of a type that isn't derived from std::exception";
+  }
+}
+
 void Outcome::rethrow() const {
   if (!failure) return;
   if (failure->exception) std::rethrow_exception(failure->exception);

@@ -30,6 +30,9 @@ struct Failure {
   std::exception_ptr exception;
 };
 
+// message_of returns the text of an exception.
+std::string message_of(const std::exception_ptr& exception);
+
 // Touch is one use, at a step of the schedule, of an object whose users' order can matter: a
 // mailbox that is received from with any source, shared state, or an operation of which a rank asks
 // whether it has completed.

@@ -14,7 +14,7 @@
 
 #include "core/engine/reports/crash_report.h"
 #include "core/engine/reports/interrupt.h"
-#include "core/engine/schedules/reported_run.h"
+#include "core/engine/reports/reported_run.h"
 
 namespace simmesh {
 

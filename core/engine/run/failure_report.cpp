@@ -1,10 +1,10 @@
+#include "core/engine/run/failure_report.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <set>
 
-#include "core/check/error.h"
-#include "core/engine/run/run.h"
+#include "core/engine/reports/activity.h"
 
 namespace simmesh {
 
@@ -18,27 +18,22 @@ std::string names_of(const WorldOptions& options, const std::vector<RankId>& ids
   return fmt::format("{}", fmt::join(names, " -> "));
 }
 
-}  // namespace
-
-std::string message_of(const std::exception_ptr& exception) {
-  try {
-    std::rethrow_exception(exception);
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "an exception of a type that isn't derived from std::exception";
-  }
+std::string without_last_newline(std::string lines) {
+  if (!lines.empty()) lines.pop_back();
+  return lines;
 }
 
-std::size_t Run::unfinished() const {
+}  // namespace
+
+std::size_t FailureReport::unfinished() const {
   return std::size_t(std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) {
     return seat.state != Seat::State::finished && seat.state != Seat::State::idle;
   }));
 }
 
-// Follows, from each blocked rank, the first rank it misses, until a rank comes up twice or one
-// can't help any more.
-std::string Run::describe_cycle() const {
+// Goes from the first blocked rank to the first rank that it waits for, and so on, until a rank
+// comes up twice or has returned.
+std::string FailureReport::describe_cycle() const {
   std::vector<RankId> path;
   RankId at = no_rank;
   for (const Seat& seat : seats_)
@@ -62,7 +57,7 @@ std::string Run::describe_cycle() const {
 
 // Compares the ranks' calls in program order and describes the first place where they are not all
 // the same.
-std::string Run::describe_divergence() const {
+std::string FailureReport::describe_divergence() const {
   if (trace_.recorded() > trace_.size())
     return fmt::format(
         "  first call that differs: unknown, only the newest {} of {} events are kept",
@@ -102,7 +97,7 @@ std::string Run::describe_divergence() const {
   return {};
 }
 
-std::string Run::describe_ranks(RankId except) const {
+std::string FailureReport::describe_ranks(RankId except) const {
   std::string text;
   std::size_t described = 0;
   for (const Seat& seat : seats_) {
@@ -119,39 +114,34 @@ std::string Run::describe_ranks(RankId except) const {
   return text;
 }
 
-Failure Run::find_failure() const {
-  Failure failure;
+std::optional<Failure> FailureReport::of_rank() const {
   for (const Seat& seat : seats_) {
     if (!seat.exception) continue;
+    Failure failure;
     failure.rank = rank_behind(options_, seat.rank.id());
     failure.exception = seat.exception;
     failure.message = message_of(seat.exception);
-    failure.details = describe_ranks(seat.rank.id());
-    if (!failure.details.empty()) failure.details.pop_back();
+    failure.details = without_last_newline(describe_ranks(seat.rank.id()));
     return failure;
   }
-  if (!schedule_error_.empty()) {
-    failure.kind = Failure::Kind::schedule;
-    failure.message = schedule_error_;
-    return failure;
-  }
-  if (is_interrupted_) {
-    failure.kind = Failure::Kind::interrupt;
-    failure.message =
-        fmt::format("[engine/interrupt] interrupted, {} of {} ranks have not returned",
-                    unfinished(), seats_.size());
-    failure.details = describe_ranks(no_rank);
-    failure.details.pop_back();
-    return failure;
-  }
-  failure.kind = Failure::Kind::deadlock;
-  failure.message = fmt::format("[engine/deadlock] no rank can run, {} of {} have not returned",
-                                unfinished(), seats_.size());
-  failure.details = describe_ranks(no_rank);
+  return {};
+}
+
+Failure FailureReport::of_standstill(const Picks& picks) const {
+  if (!picks.error().empty()) return {.kind = Failure::Kind::schedule, .message = picks.error()};
+  if (picks.was_interrupted())
+    return {
+        .kind = Failure::Kind::interrupt,
+        .message = fmt::format("[engine/interrupt] interrupted, {} of {} ranks have not returned",
+                               unfinished(), seats_.size()),
+        .details = without_last_newline(describe_ranks(no_rank))};
+  std::string details = describe_ranks(no_rank);
   for (const std::string& part : {describe_cycle(), describe_divergence()})
-    if (!part.empty()) failure.details += part + "\n";
-  failure.details.pop_back();
-  return failure;
+    if (!part.empty()) details += part + "\n";
+  return {.kind = Failure::Kind::deadlock,
+          .message = fmt::format("[engine/deadlock] no rank can run, {} of {} have not returned",
+                                 unfinished(), seats_.size()),
+          .details = without_last_newline(std::move(details))};
 }
 
 }  // namespace simmesh

@@ -15,7 +15,7 @@ SharedObject::SharedObject(std::string_view name) {
 void SharedObject::touch(const CallSite& site) const {
   Rank& rank = this_rank();
   rank.run().touch(rank, number_, site);
-  rank.run().mark_order_sensitive(number_);
+  rank.run().touches().mark_sensitive(number_);
 }
 
 }  // namespace simmesh

@@ -3,11 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 
+#include "core/engine/fibers/fiber_switch.h"
 #include "core/engine/ranks/rank.h"
-#include "core/engine/schedules/reported_run.h"
-#include "core/engine/seats/fiber_switch.h"
+#include "core/engine/reports/reported_run.h"
 
 namespace boost::fibers {
 class context;
@@ -17,15 +16,24 @@ namespace simmesh {
 
 struct Activity;
 struct Lane;
-struct DeputyDesk;
 
-// Seat is what a run keeps of one rank, or of a deputy: the rank, its fiber, and where it stands.
+// Seat is the place of one rank, or of one deputy, in a run: the rank, its fiber, and whether it
+// can run.
 struct Seat {
-  // idle: a deputy without work.
-  enum class State : std::uint8_t { runnable, running, blocked, idle, finished };
-  // Where a rank stands with several threads: woken but not resumed; running without the turn;
-  // waiting for it; having it.
-  enum class Turn : std::uint8_t { released, ahead, waiting, held };
+  enum class State : std::uint8_t {
+    runnable,
+    running,
+    blocked,
+    idle,  // a deputy without work
+    finished
+  };
+  // Turn says how a rank of a run with several threads stands to the turn.
+  enum class Turn : std::uint8_t {
+    released,  // it was woken, and has not gone on yet
+    ahead,     // it runs without the turn
+    waiting,   // it waits for the turn
+    held       // it has the turn
+  };
 
   Rank rank;
   boost::fibers::context* context = nullptr;
@@ -37,10 +45,9 @@ struct Seat {
   FiberIdentity identity = {};
   State state = State::runnable;
   Turn turn = Turn::released;
-  bool ended = false;  // to be unwound
+  bool ended = false;  // the run has ended, and the rank unwinds
   std::uint8_t times_ended = 0;
-  std::uint32_t suspended_at = 0;              // bytes above stack_end; 0 before its first turn
-  std::shared_ptr<DeputyDesk> desk = nullptr;  // of a deputy
+  std::uint32_t suspended_at = 0;  // bytes above stack_end; 0 before its first turn
 };
 
 }  // namespace simmesh

@@ -1,28 +1,25 @@
 #pragma once
 
-#include <functional>
 #include <pthread.h>
 
 namespace simmesh {
 
-class Rank;
-class Run;
 struct Seat;
+class SeatedRun;
 
-// Seats is how the ranks of a run are started, suspended and resumed. It is a virtual seam because
-// not every program can run on a fiber: an interpreter keeps what it must know of a program for
-// each thread. Who goes next, and what is recorded and reported, is the Run's business and the same
-// on all seats.
+// Seats starts, suspends and resumes the ranks of one run. It is a virtual seam because not every
+// program can run on a fiber: an interpreter keeps state for each thread. Turns decides who goes
+// next, and the run records and reports; both do the same on all seats.
 class Seats {
  public:
   virtual ~Seats() = default;
 
-  // run_all lets every rank of the run, which has started, and every deputy go through its body,
-  // one after the other as Run::next_seat says, and returns when all have ended.
-  virtual void run_all(Run& run, const std::function<void(Rank&)>& body) = 0;
+  // run_all takes every seat of the run through its body, one at a time as Turns::next_seat says,
+  // and returns when all have ended.
+  virtual void run_all(SeatedRun& run) = 0;
 
-  // suspend gives control to the seat that Run::next_seat names, and returns when that is the
-  // caller's again. The caller is the rank of the seat, which runs.
+  // suspend hands control to the seat that Turns::next_seat names. It returns when the caller,
+  // which is the rank of the seat, is named again.
   virtual void suspend(Seat& seat) = 0;
 
   // thread_of returns the thread that a rank of the run runs on.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/check/check.h"
+#include "core/ops/attribute_names.h"
 
 namespace simmesh {
 namespace {
@@ -15,9 +16,6 @@ TEST(Number, KeepsItsKind) {
   EXPECT_FALSE(Number(1).is_bool());
   EXPECT_FALSE(Number(1).is_floating());
   EXPECT_TRUE(Number(1.0f).is_floating());
-  EXPECT_TRUE(Number::of(Number(2.5).attribute()).is_floating());
-  EXPECT_TRUE(Number::of(Number(false).attribute()).is_bool());
-  EXPECT_THROW(Number::of(std::string("one")), ContractViolation);
 }
 
 // If this fails, a large floating number becomes an arbitrary integer, which no two compilers
@@ -33,10 +31,11 @@ TEST(Number, FloatingNumbersSaturate) {
 }
 
 TEST(Number, IsReadFromTheArgumentsOfAnOp) {
-  Attributes attributes = {{"alpha", std::int64_t(3)}};
-  EXPECT_EQ(number_in(attributes, "alpha")->as<double>(), 3.0);
-  EXPECT_FALSE(number_in(attributes, "beta"));
-  EXPECT_EQ(number_or(attributes, "beta", 0.5).as<double>(), 0.5);
+  Attributes attributes = {attribute::alpha = 3};
+  EXPECT_EQ(attributes.number_in(attribute::alpha)->as<double>(), 3.0);
+  EXPECT_FALSE(attributes.number_in(attribute::beta));
+  EXPECT_EQ(attributes.get_or(attribute::beta, 0.5).as<double>(), 0.5);
+  EXPECT_THROW(attributes.get(attribute::beta), ContractViolation);
 }
 
 }  // namespace

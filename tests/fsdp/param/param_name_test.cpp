@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fsdp/fully_shard.h"
+#include "fsdp/state/state.h"
 #include "testing/gtest.h"
 #include "tests/fsdp/sharded_worlds.h"
 

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "collectives/work.h"
 #include "fsdp/fully_shard.h"
+#include "fsdp/state/state.h"
 #include "testing/gtest.h"
 #include "tests/fsdp/sharded_worlds.h"
 
@@ -53,12 +55,16 @@ SIMMESH_TEST(PendingGather, CallsWhatTheUserGave, {.mesh = {2}}) {
   FSDPParamGroup& group = *FSDPState::of(*model)->groups()[0];
   for (const auto& param : group.params()) param->init_dtypes({});
   std::int64_t calls = 0;
-  AllGather custom{.call = [&](const AllGatherCall& call) {
-    ++calls;
-    EXPECT_EQ(call.input.numel(), 6);
-    EXPECT_EQ(call.output.numel(), 12);
-    return all_gather_async_(call.output, call.input, {.dim = 0}, call.group);
-  }};
+  AllGather custom{
+      .call =
+          [&](const AllGatherCall& call) {
+            ++calls;
+            EXPECT_EQ(call.input.numel(), 6);
+            EXPECT_EQ(call.output.numel(), 12);
+            CollectiveCall rows{.op = CollectiveOp::all_gather, .inputs = {&call.input, 1}};
+            return start_collective(call.group, rows, {.into = call.output});
+          },
+      .allocate = [](const Shape& shape, DType dtype) { return empty(shape, dtype); }};
   PendingGather gather(group.params(), group.mesh().shard_group, custom,
                        {.copy_in = Stream::current(), .gather = Stream::current()});
   gather.drop();

@@ -6,6 +6,7 @@
 #include "core/autograd/variable.h"
 #include "fsdp/fully_shard.h"
 #include "fsdp/param_group/param_group.h"
+#include "fsdp/state/state.h"
 #include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
 #include "tests/fsdp/sharded_worlds.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/tensor/formula.h"
-#include "sharding/api/dtensor_creation.h"
+#include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
 #include "tests/expect_error.h"
 

@@ -29,16 +29,17 @@ TEST(LocalRun, RunsTheOpOnEachRanksPieces) {
                           call.outputs[0].narrow({.dim = 0, .start = 2 * rank, .length = 2})));
 }
 
+constexpr Attribute<std::int64_t> coordinate{"coordinate"};
+
 // If this fails, an op whose sizes are arguments runs with those of the whole tensors.
 TEST(LocalRun, AsksTheStrategyForArgumentsAndComputation) {
   WholeCall whole = sample_call("exp", "ab");
   ShardingStrategy own = whole.strategy;
   own.local_attributes = [](const LocalCall& call) -> Attributes {
-    return {{"coordinate", call.input_specs[0]->coordinate()[0]}};
+    return {coordinate = call.input_specs[0]->groups->coordinate()[0]};
   };
   own.compute = [](const LocalCall& call) {
-    return std::vector{
-        full({1}, DType::float32, double(call.attributes.get<std::int64_t>("coordinate")))};
+    return std::vector{full({1}, DType::float32, double(call.attributes.get(coordinate)))};
   };
   WholeCall call{whole.op,          own, {}, whole.inputs, whole.outputs, whole.input_types,
                  whole.output_types};
@@ -48,7 +49,7 @@ TEST(LocalRun, AsksTheStrategyForArgumentsAndComputation) {
   LocalOutputs outputs = world.run(call, crafted.of(rows), rows);
   for (std::size_t rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(outputs.of_rank[rank][0].values<float>()[0], float(rank));
-    EXPECT_EQ(outputs.attributes[rank].get<std::int64_t>("coordinate"), std::int64_t(rank));
+    EXPECT_EQ(outputs.attributes[rank].get(coordinate), std::int64_t(rank));
   }
 }
 

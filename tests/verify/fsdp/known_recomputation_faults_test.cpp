@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/autograd/backward.h"
+#include "fsdp/state/state.h"
 #include "tests/fsdp/sharded_worlds.h"
 #include "verify/case_files.h"
 #include "verify/fsdp/read_plan.h"

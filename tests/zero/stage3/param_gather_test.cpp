@@ -4,32 +4,15 @@
 
 #include "core/tensor/formula.h"
 #include "testing/gtest.h"
+#include "tests/zero/cut_parameters.h"
 #include "zero/stage3/partitioned_param.h"
 #include "zero/stage3/partitioned_params.h"
 
 namespace simmesh::zero {
 namespace {
 
-struct Slots final : nn::Module {
-  void add(const std::string& name, Tensor tensor) { register_parameter(name, std::move(tensor)); }
-  nn::Tensors forward(const nn::Tensors& inputs) override { return inputs; }
-};
-
-// Parameters of these sizes, cut over the world.
-struct Cut {
-  Cut(const std::vector<std::int64_t>& numels, const GatherOptions& options) {
-    PartitionGroups groups{.all = ProcessGroup::world()};
-    std::vector<std::shared_ptr<PartitionedParam>> made;
-    for (std::size_t i = 0; i < numels.size(); ++i) {
-      std::string name = "p" + std::to_string(i);
-      Tensor whole = formula({numels[i]}, {.rule = Rule::wide, .seed = i});
-      module.add(name, whole);
-      made.push_back(std::make_shared<PartitionedParam>(name, whole, groups));
-      made.back()->register_at({{&module, name}});
-      ids.push_back(ParamId(i));
-    }
-    params = std::make_unique<PartitionedParams>(std::move(made), groups, options);
-  }
+struct Cut : CutParameters {
+  using CutParameters::CutParameters;
 
   void expect_whole(const std::vector<std::int64_t>& numels) {
     for (ParamId id : ids)
@@ -37,10 +20,6 @@ struct Cut {
           (*params)[id].leaf().detach(),
           formula({numels[std::size_t(id)]}, {.rule = Rule::wide, .seed = std::uint64_t(id)}));
   }
-
-  Slots module;
-  std::vector<ParamId> ids;
-  std::unique_ptr<PartitionedParams> params;
 };
 
 // The bytes of gathered data at each point of a gather are those of the formulas in docs/zero.md:

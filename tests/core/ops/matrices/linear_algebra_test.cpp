@@ -7,7 +7,7 @@
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/rearranging.h"
-#include "core/ops/matrices/matrix_batch.h"
+#include "core/ops/kernels/matrix_batch.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/matrices/spectral.h"
 #include "core/ops/shapes/factories.h"
@@ -32,8 +32,6 @@ double distance(const Tensor& a, const Tensor& b) {
 Tensor random(const Shape& shape, std::uint64_t seed) {
   return formula(shape, {.rule = Rule::unit, .seed = seed, .dtype = DType::float64});
 }
-
-Tensor adjoint(const Tensor& a) { return transpose(a, -2, -1); }
 
 Tensor symmetric(const Shape& shape, std::uint64_t seed) {
   Tensor a = random(shape, seed);

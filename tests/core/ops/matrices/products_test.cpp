@@ -5,7 +5,7 @@
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
-#include "core/ops/matrices/matrix.h"
+#include "core/ops/kernels/matrix.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/formula.h"

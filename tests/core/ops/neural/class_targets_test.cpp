@@ -1,6 +1,6 @@
-#include "core/ops/neural/class_targets.h"
-
 #include <gtest/gtest.h>
+
+#include "core/ops/neural/losses.h"
 
 namespace simmesh {
 namespace {

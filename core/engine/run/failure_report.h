@@ -1,0 +1,49 @@
+#pragma once
+
+#include <gsl/span>
+#include <optional>
+#include <string>
+
+#include "core/engine/options/world_options.h"
+#include "core/engine/reports/outcome.h"
+#include "core/engine/seats/picks.h"
+#include "core/engine/seats/seat.h"
+#include "core/trace/trace.h"
+
+namespace simmesh {
+
+// FailureReport says why a run failed, and what each of its ranks was doing. It only reads; nobody
+// runs meanwhile.
+class FailureReport {
+ public:
+  // Parts is what the report reads. All of it must outlive the report.
+  struct Parts {
+    const WorldOptions& options;
+    gsl::span<const Seat> seats;
+    const Trace& trace;
+  };
+  explicit FailureReport(const Parts& parts)
+      : options_(parts.options), seats_(parts.seats), trace_(parts.trace) {}
+
+  // of_rank returns the failure of the first rank that failed by itself, in the order of the
+  // numbers of ranks and deputies; nullopt if none did.
+  std::optional<Failure> of_rank() const;
+
+  // of_standstill returns why the ranks don't go on though none has failed: the schedule can't be
+  // followed, the run was interrupted, or this is a deadlock.
+  Failure of_standstill(const Picks& picks) const;
+
+  // describe_ranks returns a line for each rank but one: "  rank 3: had returned".
+  std::string describe_ranks(RankId except) const;
+
+ private:
+  std::size_t unfinished() const;
+  std::string describe_cycle() const;
+  std::string describe_divergence() const;
+
+  const WorldOptions& options_;
+  gsl::span<const Seat> seats_;
+  const Trace& trace_;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,76 @@
+#include "core/engine/run/rank_results.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/check/write_file.h"
+#include "core/clock/clock.h"
+#include "core/engine/reports/run_trace.h"
+
+namespace simmesh {
+
+namespace {
+
+void add_figures(Outcome& outcome, const WorldOptions& options, gsl::span<Seat> seats) {
+  outcome.shapes_only = true;
+  for (Seat& seat : seats.first(options.ranks)) {
+    if (!runs(options, seat.rank.id())) continue;
+    outcome.figures.push_back(RankFigures::of(seat.rank));
+    if (!options.fold || !outcome.fold_difference.empty()) continue;
+    outcome.fold_difference = difference(outcome.figures.front(), outcome.figures.back());
+  }
+}
+
+// Devices are those of the ranks that have one.
+struct Devices {
+  std::vector<const Clock*> clocks;
+  std::vector<RankId> ranks;
+
+  explicit Devices(gsl::span<Seat> seats) {
+    for (Seat& seat : seats) {
+      const Clock* clock = seat.rank.clock();
+      if (!clock) continue;
+      clocks.push_back(clock);
+      ranks.push_back(seat.rank.id());
+    }
+  }
+};
+
+// The times of a run that failed would be those of a part of it.
+std::vector<DeviceReport> device_reports(gsl::span<Seat> seats, bool has_failed) {
+  Devices devices(seats);
+  std::vector<const Timeline*> logs;
+  logs.reserve(devices.clocks.size());
+  for (const Clock* clock : devices.clocks) logs.push_back(&clock->timeline());
+  std::vector<DeviceReport> reports(logs.size());
+  if (!has_failed) reports = resolve_times(logs);
+  for (std::size_t i = 0; i < reports.size(); ++i) reports[i].memory = devices.clocks[i]->memory();
+  return reports;
+}
+
+}  // namespace
+
+void add_rank_results(Outcome& outcome, const WorldOptions& options, gsl::span<Seat> seats) {
+  FoldHash data;
+  for (Seat& seat : seats) {
+    data.fold(seat.rank.data_hash());
+    const Ledger& ledger = seat.rank.ledger();
+    if (seat.rank.id() < options.ranks)
+      outcome.peak_bytes = std::max(outcome.peak_bytes, ledger.total().peak);
+    outcome.copies_on_write += ledger.copies_on_write();
+  }
+  outcome.data_hash = data.value();
+  outcome.ranks = options.ranks;
+  if (options.shapes_only) add_figures(outcome, options, seats);
+  if (options.device) outcome.devices = device_reports(seats, outcome.failure.has_value());
+}
+
+void write_trace_file(const TracedRun& run) {
+  if (run.options.trace_file.empty()) return;
+  Devices devices(run.seats);
+  std::string text =
+      run_trace({run.options, run.outcome, run.trace, devices.clocks, devices.ranks});
+  write_file(run.options.trace_file, text, "the trace");
+}
+
+}  // namespace simmesh

@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/check/frames.h"
+#include "core/engine/reports/crash_report.h"
+#include "core/engine/reports/interrupt.h"
+#include "core/engine/run/run.h"
+
+namespace simmesh {
+
+namespace {
+
+// A handler that lets nothing through may sit in a loop around an operation.
+constexpr std::uint8_t times_ended_max = 200;
+
+}  // namespace
+
+// What a rank asks of its run; rank.h stands below it.
+World& Rank::world() { return run_->world(); }
+void Rank::yield(CallSite site) { run_->yield(*this, site); }
+void Rank::sleep(double seconds, CallSite site) { run_->sleep(*this, seconds, site); }
+double Rank::seconds() const { return run_->seconds(); }
+void Rank::heartbeat(CallSite site) { run_->heartbeat(*this, site); }
+
+void Run::take_turn(Rank& rank) {
+  Seat& seat = seats_[rank.id()];
+  turns_.take(seat);
+  if (seat.ended) end_rank(seat);
+}
+
+SIMMESH_OWN_FRAME void Run::end_rank(Seat& seat) const {
+  if (++seat.times_ended < times_ended_max) throw RankEnded();
+  std::string reason = fmt::format(
+      "began operations {} times more after its run had ended; expected `catch (...)` to throw on, "
+      "so that the rank can end. The run ended because: {}",
+      times_ended_max, failure_ ? failure_->message : "unknown");
+  end_program({.run = *this, .rank = seat.rank.id(), .where = "engine/ended", .reason = reason});
+}
+
+const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallSite& site) {
+  take_turn(rank);
+  Seat& seat = seats_[rank.id()];
+  // Every switch follows an operation or a yield. Here the rank is in nobody's list yet, so it can
+  // still fail cleanly.
+  checks_.check(seat);
+  rank.count_operation();
+  seat.last_operation = {operation, site};
+  return operation_faults_.empty() ? nullptr : fault_at(rank, operation, site);
+}
+
+SIMMESH_OWN_FRAME const Fault* Run::fault_at(Rank& rank, const char* operation,
+                                             const CallSite& site) {
+  for (const Fault& fault : operation_faults_) {
+    if (fault.rank != rank.id() || fault.at != rank.operations()) continue;
+    record({.rank = rank.id(), .kind = EventKind::fault, .operation = operation, .site = site});
+    if (fault.kind == Fault::Kind::kill)
+      raise(ErrorKind::runtime_error, "engine/fault",
+            "{} was killed (injected) at its operation {}, {} at {}", name_of(options_, rank.id()),
+            rank.operations(), operation, to_string(site));
+    return &fault;
+  }
+  return nullptr;
+}
+
+// The frames that a rank waits in are read again when it goes on: the fewer the better.
+SIMMESH_ONE_FRAME void Run::block(Rank& rank, const Activity& activity) {
+  Seat& seat = seats_[rank.id()];
+  if (seat.ended) end_rank(seat);
+  SIMMESH_CHECK(turns_.has(seat), "rank {} blocks without the turn", rank.id());
+  seat.state = Seat::State::blocked;
+  seat.activity = &activity;
+  turns_.give_up(seat);
+  if (seat.ended) end_rank(seat);
+}
+
+bool Run::block_until(Rank& rank, const Activity& activity, double deadline_seconds) {
+  deadlines_.add(rank.id(), deadline_seconds);
+  block(rank, activity);
+  take_turn(rank);
+  return deadlines_.remove(rank.id(), deadline_seconds);
+}
+
+void Run::wake(RankId id) {
+  if (deadlines_.has_come(id)) [[unlikely]]
+    return;
+  resume(seats_[id]);
+}
+
+void Run::resume(Seat& seat) {
+  SIMMESH_CHECK(seat.state == Seat::State::blocked, "rank {} is woken, but it isn't blocked",
+                seat.rank.id());
+  seat.activity = nullptr;
+  turns_.make_runnable(seat);
+}
+
+void Run::rest(Rank& deputy) {
+  Seat& seat = seats_[deputy.id()];
+  if (seat.ended) end_rank(seat);
+  seat.state = Seat::State::idle;
+  turns_.give_up(seat);
+}
+
+void Run::rouse(RankId deputy) {
+  Seat& seat = seats_[deputy];
+  if (seat.state == Seat::State::idle) turns_.make_runnable(seat);
+}
+
+void Run::yield(Rank& rank, const CallSite& site) {
+  take_turn(rank);
+  Seat& seat = seats_[rank.id()];
+  checks_.check(seat);
+  record({.rank = rank.id(), .kind = EventKind::yield, .operation = "yield", .site = site});
+  turns_.make_runnable(seat);
+  turns_.give_up(seat);
+  if (seat.ended) end_rank(seat);
+}
+
+void Run::touch(Rank& rank, std::uint64_t object, const CallSite& site) {
+  yield(rank, site);
+  take_turn(rank);
+  touches_.add(rank.id(), object);
+}
+
+void Run::sleep(Rank& rank, double seconds, const CallSite& site) {
+  if (!(seconds >= 0))
+    raise(ErrorKind::value_error, "engine/sleep",
+          "rank {} at {}: expected a time of at least 0 s, got {}", rank.id(), to_string(site),
+          seconds);
+  begin_operation(rank, "sleep", site);
+  block_until(rank, {.operation = "sleep", .site = site}, deadlines_.seconds() + seconds);
+}
+
+void Run::heartbeat(Rank& rank, const CallSite& site) {
+  heartbeats_.fetch_add(1, std::memory_order_relaxed);
+  if (Interrupt::requested()) yield(rank, site);
+}
+
+}  // namespace simmesh

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "core/engine/reports/outcome.h"
+#include "core/engine/seats/picks.h"
+
+namespace simmesh {
+
+// TouchLog is the list of all uses, in one run, of objects whose users' order can matter, and which
+// of these objects are known to be sensitive to it. The explorer reorders the uses of sensitive
+// objects. The caller has the turn.
+class TouchLog {
+ public:
+  // The picks must outlive this.
+  explicit TouchLog(Picks& picks) : picks_(picks) {}
+
+  // add records that a rank uses an object in the current step, and tells the policy.
+  void add(RankId rank, std::uint64_t object);
+  // is_listened_to says whether the policy wants to know. Otherwise uses that only matter to who
+  // asks about them need not be recorded.
+  bool is_listened_to() const { return picks_.is_listened_to(); }
+
+  // mark_sensitive says that the order of an object's users matters; mark_all_sensitive says so of
+  // every object, because a rank has asked what others have done so far.
+  void mark_sensitive(std::uint64_t object) { sensitive_.insert(object); }
+  void mark_all_sensitive() { all_are_sensitive_ = true; }
+
+  // sensitive returns the uses of sensitive objects, in the order in which they happened.
+  std::vector<Touch> sensitive() const;
+
+ private:
+  Picks& picks_;
+  std::vector<Touch> touches_;
+  std::set<std::uint64_t> sensitive_;
+  bool all_are_sensitive_ = false;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "core/engine/fibers/stack_arena.h"
+#include "core/engine/seats/seats.h"
+
+namespace simmesh {
+
+// FiberSeats gives every rank a fiber, on the thread that runs the World or on one of several.
+class FiberSeats final : public Seats {
+ public:
+  // The stacks, one for each seat, must outlive this.
+  explicit FiberSeats(const StackArena& stacks) : stacks_(stacks) {}
+
+  void run_all(SeatedRun& run) override;
+  void suspend(Seat& seat) override;
+  pthread_t thread_of(const Seat& seat) const override;
+
+ private:
+  const StackArena& stacks_;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/check/fold_hash.h"
+#include "core/engine/reports/interrupt.h"
+#include "core/engine/schedules/schedule.h"
+
+namespace simmesh {
+
+// Picks is the way of one run through its schedule: it asks the policy which runnable rank goes
+// next, and keeps the record of that: the steps, the schedule hash, the choices. The caller has the
+// turn, except where a comment says otherwise.
+//
+//   picks.add(3);
+//   RankId next = picks.next();   // 3, and step() is one more
+class Picks {
+ public:
+  Picks(std::unique_ptr<SchedulePolicy> policy, bool keeps_choices)
+      : policy_(std::move(policy)), listens_(policy_->listens()), keeps_choices_(keeps_choices) {}
+
+  // add makes a rank runnable.
+  void add(RankId rank) {
+    policy_->add(rank);
+    ++runnable_;
+  }
+
+  // next removes one of the runnable ranks and returns it. no_rank means that none is left, that
+  // the run was interrupted, or that the policy can't go on.
+  RankId next() {
+    if (is_ending_) [[unlikely]]
+      return next_to_end();
+    if (Interrupt::requested() || interrupt_is_asked_.load(std::memory_order_relaxed))
+        [[unlikely]] {
+      was_interrupted_ = true;
+      return no_rank;
+    }
+    if (runnable_ == 0) return no_rank;
+    RankId rank = policy_->pick();
+    if (rank == no_rank) [[unlikely]] {
+      take_error();
+      return no_rank;
+    }
+    --runnable_;
+    step_.store(step() + 1, std::memory_order_relaxed);
+    hash_.fold(rank);
+    if (keeps_choices_) choices_.push_back(rank);
+    return rank;
+  }
+
+  // foreseen returns the rank that next would return as things are, where the policy knows that;
+  // otherwise no_rank.
+  RankId foreseen() const { return policy_->foreseen(); }
+
+  // step counts the ranks that were picked. Any thread may ask.
+  std::uint64_t step() const { return step_.load(std::memory_order_relaxed); }
+  // fold adds a word to the schedule hash, which hash returns.
+  void fold(std::uint64_t word) { hash_.fold(word); }
+  std::uint64_t hash() const { return hash_.value(); }
+  // take_choices returns the ranks in the order in which they were picked, if they are kept.
+  std::vector<RankId> take_choices() { return std::move(choices_); }
+
+  // touched tells the policy that the rank picked last uses an object; is_listened_to says whether
+  // the policy wants to know.
+  void touched(RankId rank, std::uint64_t object) { policy_->touched(rank, object); }
+  bool is_listened_to() const { return listens_; }
+
+  // interrupt makes next return no_rank from now on. Any thread may call it.
+  void interrupt() { interrupt_is_asked_ = true; }
+  bool was_interrupted() const { return was_interrupted_; }
+  // error says why the policy can't go on; empty if it can.
+  const std::string& error() const { return error_; }
+
+  // has_run_dry says whether next has nothing to return for want of runnable ranks alone.
+  bool has_run_dry() const { return runnable_ == 0 && !was_interrupted_ && error_.empty(); }
+
+  // begin_ending forgets the runnable ranks. Those that are added from now on only unwind: they go
+  // first come, first served, and no record is kept. `ranks` is the number of all ranks.
+  void begin_ending(std::size_t ranks);
+  bool is_ending() const { return is_ending_; }
+
+ private:
+  RankId next_to_end();
+  void take_error();
+
+  std::unique_ptr<SchedulePolicy> policy_;
+  FoldHash hash_;
+  std::atomic<std::uint64_t> step_ = 0;
+  std::size_t runnable_ = 0;
+  std::vector<RankId> choices_;
+  std::string error_;
+  std::atomic<bool> interrupt_is_asked_ = false;
+  bool was_interrupted_ = false;
+  bool is_ending_ = false;
+  bool listens_;
+  bool keeps_choices_;
+};
+
+}  // namespace simmesh

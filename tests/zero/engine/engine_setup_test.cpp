@@ -1,0 +1,96 @@
+#include "zero/engine/engine_setup.h"
+
+#include <gtest/gtest.h>
+
+#include "core/optim/adam.h"
+#include "core/optim/sgd.h"
+#include "core/tensor/formula.h"
+#include "tests/expect_error.h"
+#include "tests/zero/zero_runs.h"
+
+namespace simmesh::zero {
+namespace {
+
+using simmesh::testing::expect_error;
+
+Config of_stage(std::int64_t stage) {
+  Config config;
+  config.zero_optimization.stage = stage;
+  return config;
+}
+
+TEST(EngineSetup, CompletesTheNumberOfAccumulationSteps) {
+  EXPECT_EQ(completed_config(of_stage(0), 4, true).gradient_accumulation_steps, 1);
+  Config config = of_stage(0);
+  config.train_batch_size = 24;
+  config.train_micro_batch_size_per_gpu = 2;
+  EXPECT_EQ(completed_config(config, 4, true).gradient_accumulation_steps, 3);
+  config = of_stage(0);
+  config.gradient_accumulation_steps = 0;
+  expect_error([&] { completed_config(config, 4, true); }, ErrorKind::value_error, "got 0");
+}
+
+// If this fails, an engine runs with keys that DeepSpeed refuses in that stage.
+TEST(EngineSetup, RefusesKeysThatDontGoWithTheStage) {
+  expect_error([] { completed_config(of_stage(1), 2, false); }, ErrorKind::assertion_error,
+               "zero stage 1 requires an optimizer");
+  EXPECT_NO_THROW(completed_config(of_stage(3), 2, false));
+  auto refused = [](std::int64_t stage, auto change, const char* key) {
+    Config config = of_stage(stage);
+    change(config);
+    expect_error([&] { completed_config(config, 2, true); }, ErrorKind::assertion_error, key);
+  };
+  refused(
+      2, [](Config& config) { config.gradient_predivide_factor = 2; }, "gradient_predivide_factor");
+  refused(
+      3, [](Config& config) { config.prescale_gradients = true; }, "prescale_gradients");
+  refused(
+      2, [](Config& config) { config.zero_optimization.legacy_stage1 = true; }, "legacy_stage1");
+  refused(
+      1, [](Config& config) { config.zero_optimization.allgather_bucket_size = 3; },
+      "an even number");
+  refused(
+      2,
+      [](Config& config) {
+        config.zero_optimization.offload_param = OffloadParam{.device = OffloadDevice::cpu};
+      },
+      "stage 3, got the device of another");
+  refused(
+      3,
+      [](Config& config) {
+        config.zero_optimization.offload_optimizer =
+            OffloadOptimizer{.device = OffloadDevice::nvme};
+      },
+      "offload_optimizer.nvme_path");
+}
+
+TEST(EngineSetup, ConvertsTheModule) {
+  nn::ModulePtr model = three_linears();
+  convert_module(*model, Config());
+  EXPECT_EQ(model->parameters()[0].dtype(), DType::float32);
+  Config config;
+  config.bf16.enabled = true;
+  convert_module(*model, config);
+  for (const Tensor& parameter : model->parameters()) EXPECT_EQ(parameter.dtype(), DType::bfloat16);
+}
+
+// If this fails, the section optimizer makes another optimizer than DeepSpeed does.
+TEST(EngineSetup, MakesTheConfiguredOptimizer) {
+  std::vector<nn::NamedTensor> masters = {{"weight", formula({2}, {})}};
+  OptimizerConfig config{.type = "SGD", .lr = 0.5};
+  auto sgd = configured_optimizer(config)(masters);
+  EXPECT_TRUE(dynamic_cast<optim::Sgd*>(sgd.get()));
+  expect_error([&] { check_optimizer(*sgd, of_stage(2)); }, ErrorKind::assertion_error,
+               "untested with ZeRO");
+  EXPECT_NO_THROW(check_optimizer(*sgd, of_stage(0)));
+  Config allowing = of_stage(2);
+  allowing.zero_allow_untested_optimizer = true;
+  EXPECT_NO_THROW(check_optimizer(*sgd, allowing));
+  config.type = "AdamW";
+  auto adam = configured_optimizer(config)(masters);
+  EXPECT_TRUE(dynamic_cast<optim::Adam*>(adam.get()));
+  EXPECT_NO_THROW(check_optimizer(*adam, of_stage(2)));
+}
+
+}  // namespace
+}  // namespace simmesh::zero

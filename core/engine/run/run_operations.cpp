@@ -11,12 +11,12 @@ namespace simmesh {
 
 namespace {
 
-// A handler that lets nothing through may sit in a loop around an operation.
+// A handler that catches everything may be in a loop around an operation.
 constexpr std::uint8_t times_ended_max = 200;
 
 }  // namespace
 
-// What a rank asks of its run; rank.h stands below it.
+// These members of Rank ask its run. They stand here because rank.h is below run.h.
 World& Rank::world() { return run_->world(); }
 void Rank::yield(CallSite site) { run_->yield(*this, site); }
 void Rank::sleep(double seconds, CallSite site) { run_->sleep(*this, seconds, site); }
@@ -63,7 +63,7 @@ SIMMESH_OWN_FRAME const Fault* Run::fault_at(Rank& rank, const char* operation,
   return nullptr;
 }
 
-// The frames that a rank waits in are read again when it goes on: the fewer the better.
+// The frames in which a rank waits are read again when it continues: the fewer the better.
 SIMMESH_ONE_FRAME void Run::block(Rank& rank, const Activity& activity) {
   Seat& seat = seats_[rank.id()];
   if (seat.ended) end_rank(seat);

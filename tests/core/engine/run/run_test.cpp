@@ -96,8 +96,8 @@ void touch(Rank& rank) {
   task.wait();
 }
 
-// Of one crew a deputy fails and another one is stranded; one failure is never asked for, and work
-// is left on a list.
+// A deputy of a crew fails and another one is stranded. Nobody asks for one failure, and some work
+// stays on a list.
 void lose_deputies(Rank& rank) {
   begin(rank);
   auto work = [id = rank.id()] {

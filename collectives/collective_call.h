@@ -13,7 +13,7 @@
 namespace simmesh {
 
 // CollectiveCall is one rank's side of a collective. All members must agree on everything but sizes
-// that the operation lets differ; the second to arrive is told where it doesn't.
+// that the operation lets differ. If the second member to arrive doesn't agree, it raises.
 struct CollectiveCall {
   CollectiveOp op = CollectiveOp::barrier;
   ReduceOp reduce = ReduceOp::sum;
@@ -23,13 +23,13 @@ struct CollectiveCall {
   std::int64_t scatter_dim = 0;
   // uneven lets pieces differ in size along the dims that are gathered, and cuts by the chunk rule.
   bool uneven = false;
-  // keeps_unrounded lets what isn't rounded yet stay behind the result of a reduction (exact
-  // arithmetic only, see core/arithmetic/unrounded.h).
+  // keeps_unrounded lets the result of a reduction keep its unrounded sums (exact arithmetic only,
+  // see core/arithmetic/unrounded.h).
   bool keeps_unrounded = false;
   // The operands: one tensor, or several where the call is coalesced or takes a list.
   gsl::span<const Tensor> inputs;
-  // The operands' dtypes in the words of the program around the World, where simmesh doesn't have
-  // them: "int8". They outlive the call.
+  // The operands' dtypes in the words of the program around the World, for dtypes that simmesh
+  // doesn't have: "int8". They outlive the call.
   const char* host_dtypes = nullptr;
   // Rows that go to and come from each member (all_to_all only); empty for equal parts.
   DimSpan input_splits;
@@ -43,16 +43,16 @@ std::string to_string(const CollectiveCall& call);
 // host_dtypes_of returns " (int8)" where the call has such words, and nothing elsewhere.
 std::string host_dtypes_of(const CollectiveCall& call);
 
-// check_call raises where a call can't be right whatever the other members do: a root or dim out of
-// range (IndexError), sizes that don't divide (AssertionError), splits that don't add up
+// check_call raises for a call that can't be right, whatever the other members do: a root or dim
+// out of range (IndexError), sizes that don't divide (AssertionError), splits that don't add up
 // (ValueError), an operation that isn't defined for the dtype (TypeError).
 void check_call(const CollectiveCall& call, std::int64_t members);
 
-// disagreement says in words how two members' calls differ; empty where they go together.
+// disagreement returns in words the difference between two members' calls; empty if they agree.
 std::string_view disagreement(const CollectiveCall& first, const CollectiveCall& second);
 
-// disagreement_on_splits says how the rows that one member sends to another differ from those that
-// the other expects.
+// disagreement_on_splits returns in words the difference between the rows that one member sends to
+// another and those that the other expects; empty if there is none.
 struct MemberCall {
   std::size_t member;
   const CollectiveCall& call;

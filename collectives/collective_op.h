@@ -27,15 +27,16 @@ enum class CollectiveOp : std::uint8_t {
   last = all_to_all_list,
 };
 
-// CollectiveOperands says what the operands of the members must have in common.
+// CollectiveOperands are the properties that the operands of the members must share.
 enum class CollectiveOperands : std::uint8_t {
   of_one_shape,   // dtypes and shapes
   of_any_shape,   // dtypes
-  of_root_alone,  // nothing: those of the root count
+  of_root_alone,  // nothing: only the operands of the root count
 };
 
-// FabricBytes is how many bytes all members together send on a real fabric. n is the number of
-// members, b the bytes of one member's operands, b_i those of member i, B those of all, r the root.
+// FabricBytes is the number of bytes that all members together send on a real fabric. n is the
+// number of members, b the bytes of one member's operands, b_i those of member i, B those of all, r
+// the root.
 enum class FabricBytes : std::uint8_t {
   none,
   operand_to_others_twice,  // 2(n-1) b
@@ -48,8 +49,9 @@ enum class FabricBytes : std::uint8_t {
   listed_parts,             // B less what each member keeps
 };
 
-// CollectivePrice names the formula of Topology that prices a collective. One that isn't in that
-// table costs as the collective that moves as much: a broadcast as an all-gather, for instance.
+// CollectivePrice names the formula of Topology that prices a collective. A collective without a
+// formula of its own costs as another one that moves as much: a broadcast as an all-gather, for
+// instance.
 enum class CollectivePrice : std::uint8_t {
   all_reduce,
   reduce_scatter,
@@ -58,12 +60,12 @@ enum class CollectivePrice : std::uint8_t {
   all_to_all,
 };
 
-// CollectiveFacts are what is known of a collective whatever its operands are.
+// CollectiveFacts are the properties of a collective that don't depend on its operands.
 struct CollectiveFacts {
   CollectiveOp op;
   const char* name;           // in traces and errors
   bool reduces = false;       // combines elements of several members by a ReduceOp
-  bool has_root = false;      // one member gives or gets what the others don't
+  bool has_root = false;      // one member gives or gets data that the others don't
   bool takes_dim = false;     // cuts operands, or concatenates them, along a dim
   bool concatenates = false;  // operands, which may differ in size along that dim
   CollectiveOperands operands = CollectiveOperands::of_one_shape;

@@ -152,7 +152,7 @@ Work broadcast_async(const Tensor& tensor, std::int64_t root, const ProcessGroup
 
 namespace {
 
-// Hands the object on beside tensors that have only its number of bytes.
+// Sends the object beside tensors that have only its number of bytes.
 std::string broadcast_beside(const std::string& object, std::int64_t root,
                              const ProcessGroup& group, const CallSite& site) {
   Rank& rank = group.owner();

@@ -49,8 +49,8 @@ std::vector<Tensor> all_reduce_coalesced(gsl::span<const Tensor> inputs, ReduceW
                                          const ProcessGroup& group,
                                          CallSite site = CallSite::here());
 
-// Along says along which dim pieces are gathered or cut. Uneven pieces may differ in size there; a
-// cut then follows torch.chunk.
+// Along is the dim along which pieces are gathered or cut. Uneven pieces may differ in size there;
+// a cut then follows torch.chunk.
 struct Along {
   std::int64_t dim = 0;
   bool uneven = false;
@@ -88,7 +88,7 @@ void broadcast_(Tensor& tensor, std::int64_t root, const ProcessGroup& group,
                 CallSite site = CallSite::here());
 Work broadcast_async(const Tensor& tensor, std::int64_t root, const ProcessGroup& group,
                      CallSite site = CallSite::here());
-// broadcast_object returns the root's bytes; what the others pass is not looked at.
+// broadcast_object returns the root's bytes. The objects of the others are not looked at.
 std::string broadcast_object(const std::string& object, std::int64_t root,
                              const ProcessGroup& group, CallSite site = CallSite::here());
 
@@ -104,8 +104,8 @@ Tensor scatter(gsl::span<const Tensor> pieces, std::int64_t root, const ProcessG
 std::vector<Tensor> gather(const Tensor& piece, std::int64_t root, const ProcessGroup& group,
                            CallSite site = CallSite::here());
 
-// Exchange of parts: cut along scatter_dim, part j to member j; what came is concatenated along
-// gather_dim.
+// AllToAll is an exchange of parts: each operand is cut along scatter_dim, part j goes to member j,
+// and the parts that arrive are concatenated along gather_dim.
 struct AllToAll {
   std::int64_t scatter_dim = 0;
   std::int64_t gather_dim = 0;
@@ -113,15 +113,15 @@ struct AllToAll {
 };
 Tensor all_to_all(const Tensor& input, AllToAll dims, const ProcessGroup& group,
                   CallSite site = CallSite::here());
-// Splits says how many rows of dim 0 go to each member and come from each. Raises a ValueError
-// (release 2.13: RuntimeError) where a sender's number isn't the receiver's.
+// Splits has the numbers of rows of dim 0 that go to each member and come from each. Raises a
+// ValueError (release 2.13: RuntimeError) where a sender's number isn't the receiver's.
 struct Splits {
   Dims input;
   Dims output;
 };
 Tensor all_to_all_single(const Tensor& input, const Splits& splits, const ProcessGroup& group,
                          CallSite site = CallSite::here());
-// all_to_all_list returns, from each member, the tensor it had for this one.
+// all_to_all_list returns, from each member, the tensor that it had for this one.
 std::vector<Tensor> all_to_all_list(gsl::span<const Tensor> pieces, const ProcessGroup& group,
                                     CallSite site = CallSite::here());
 

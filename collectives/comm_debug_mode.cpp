@@ -7,7 +7,7 @@ namespace simmesh {
 
 namespace {
 
-// The scopes of a rank that are open.
+// CommScopes are the open scopes of a rank.
 struct CommScopes {
   std::vector<CommDebugMode*> open;
 };

@@ -13,9 +13,9 @@
 namespace simmesh {
 
 // CommDebugMode is a scope that counts the collectives which its rank begins in it, whoever calls
-// them: the program, a redistribution, FSDP. It is named after PyTorch's. Scopes may lie in each
-// other; each counts all that happens in it. It belongs to the rank that made it, and must end
-// before the rank's body does.
+// them: the program, a redistribution, FSDP. It is named after PyTorch's. Scopes may be nested, and
+// each counts all that happens in it. It belongs to the rank that made it, and must end before the
+// rank's body does.
 //
 //   CommDebugMode mode;
 //   DTensor y = distribute_tensor(full, mesh, {Shard(0)}).redistribute({Replicate()});
@@ -25,7 +25,7 @@ namespace simmesh {
 // Messages between two ranks aren't counted.
 class CommDebugMode {
  public:
-  // Count is how many calls there were, and how many bytes this rank's operands had together. A
+  // Count has the number of calls, and the bytes of this rank's operands in all of them. A
   // coalesced call, and a call that is still under way, count once.
   struct Count {
     std::uint64_t calls = 0;
@@ -34,7 +34,7 @@ class CommDebugMode {
     bool operator==(const Count&) const = default;
   };
 
-  // Observer is told of each of these calls before it begins.
+  // Observer is called before each counted call begins.
   using Observer = std::function<void(const CollectiveCall& call)>;
 
   // Raises a RuntimeError outside World::run.
@@ -43,7 +43,7 @@ class CommDebugMode {
   CommDebugMode(const CommDebugMode&) = delete;
   CommDebugMode& operator=(const CommDebugMode&) = delete;
 
-  // end stops counting before the scope ends; what was counted stays.
+  // end stops counting before the scope ends. The counts stay.
   void end();
 
   // get_comm_counts returns the count of each operation that was called, by the operation's name.

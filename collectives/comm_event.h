@@ -11,9 +11,9 @@ namespace simmesh {
 
 struct WorkState;
 
-// CommEvent is a collective, a message or a wait of one rank, told to the ObserverScopes of a rank
-// that is watched (see Watch): one that blocks when it has completed, one that doesn't when it was
-// started, with its Work, and then the wait for that.
+// CommEvent is a collective, a message or a wait of one rank. The ObserverScopes of a rank that is
+// watched get it (see Watch). An operation that blocks has one event, when it has completed. One
+// that doesn't block has an event when it was started, with its Work, and another for the wait.
 struct CommEvent {
   enum class Kind : std::uint8_t { collective, send, receive, wait };
 
@@ -27,8 +27,8 @@ struct CommEvent {
   std::int64_t tag = 0;
   // The operation that was started, or is waited for; null for one that blocks.
   const WorkState* work = nullptr;
-  // The rank's operands and results. An operation that was started has as result the tensor that
-  // will take it, if there is one; its wait has the results.
+  // The rank's operands and results. A started operation has as its result the tensor that will
+  // take it, if there is one; its wait has the results.
   gsl::span<const Tensor> inputs = {};
   gsl::span<const Tensor> results = {};
   // For a receive that was started, the type of its result.
@@ -36,7 +36,7 @@ struct CommEvent {
   DimSpan shape = {};
 };
 
-// tell tells the observers of the rank that runs. Callers ask Watch::is_on first.
+// tell passes the event to the observers of the rank that runs. Callers ask Watch::is_on first.
 void tell(const CommEvent& event);
 
 }  // namespace simmesh

@@ -10,7 +10,7 @@
 
 namespace simmesh {
 
-// CollectiveSize is what the price of a collective depends on.
+// CollectiveSize has the values on which the price of a collective depends.
 struct CollectiveSize {
   CollectiveOp op = CollectiveOp::barrier;
   double bytes = 0;  // of one member's operands
@@ -18,16 +18,17 @@ struct CollectiveSize {
   Link link = {};
 };
 
-// collective_us is the time of a collective from when its last member is ready, by the formula of
-// Topology that its CollectivePrice names.
+// collective_us is the time of a collective from the moment when its last member is ready, by the
+// formula of Topology that its CollectivePrice names.
 double collective_us(const CollectiveSize& size, const Topology& topology);
 
-// collective_us of a call: the ranks of a host, numbered one after another, share the fast links.
+// collective_us returns the time of a call. The ranks of a host, numbered one after another, share
+// the fast links.
 double collective_us(const CollectiveCall& call, const ProcessGroup& group,
                      const DeviceModel& model);
 
-// DeviceLaunch is a collective as a launch of a simulated device; it owns what the launch refers
-// to. The arrival has joined its exchange.
+// DeviceLaunch is a collective as a launch of a simulated device. It owns the operands and results
+// of the launch. The arrival has joined its exchange.
 class DeviceLaunch {
  public:
   DeviceLaunch(const ProcessGroup& group, const Arrival& arrival, gsl::span<const Tensor> results,
@@ -56,18 +57,18 @@ struct DeviceStart {
   bool on_current_stream = false;
 };
 
-// start_on_device launches it, on the communicator's stream unless it is to be on the current one,
-// and returns the event for which a wait has to let the current stream wait: none where it was on
-// that itself.
+// start_on_device launches a collective on the communicator's stream, unless it is to be on the
+// current one. Returns the event for which a wait must let the current stream wait; none where the
+// collective is on that stream itself.
 StreamEvent start_on_device(const DeviceStart& start, Clock& clock);
 
-// sent_from_device returns when a message to a member of the group is under way, as far as its
-// sender knows: from now on, at the cost of the link between the two.
+// sent_from_device returns the times of a message to a member of the group, as its sender knows
+// them: the message is under way from now on, at the cost of the link between the two.
 std::shared_ptr<MessageTimes> sent_from_device(const Tensor& tensor, std::size_t to,
                                                const ProcessGroup& group, Clock& clock);
 
-// MessageEnd is a message that was received, as its sender or receiver sees it: the former reads
-// the tensor, the latter writes it.
+// MessageEnd is a received message, as its sender or receiver sees it: the sender reads the tensor,
+// the receiver writes it.
 struct MessageEnd {
   bool is_received = false;
   CallSite site;
@@ -78,8 +79,8 @@ struct MessageEnd {
 // run_on_device launches a message on the current stream, for a side that waits for it.
 void run_on_device(const MessageEnd& message, Clock& clock);
 
-// start_send_on_device launches what reads the tensor of a message, on a stream of the group's
-// messages, and returns the event after which it may be written to.
+// start_send_on_device launches the read of a message's tensor, on a stream of the group's
+// messages, and returns the event after which the tensor may be written.
 StreamEvent start_send_on_device(const Tensor& tensor, const ProcessGroup& group,
                                  const CallSite& site, Clock& clock);
 

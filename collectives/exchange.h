@@ -20,31 +20,31 @@ namespace simmesh {
 
 using ResultParts = boost::container::small_vector<ResultPart, 1>;
 
-// SharedResults is what all members of an exchange get alike.
+// SharedResults are the results that are the same for all members of an exchange.
 struct SharedResults : boost::intrusive_ref_counter<SharedResults> {
   ResultParts parts;
 };
 
 class HostMemory;
 
-// Arrival is one member's place in an exchange: what it asked for, and what it gets. It lives on
-// the stack of a rank that blocks, or in a Work.
+// Arrival is one member's place in an exchange: its call, and its results. It lives on the stack of
+// a rank that blocks, or in a Work.
 struct Arrival {
   const CollectiveCall* call = nullptr;
   Rank* rank = nullptr;
   std::uint64_t sequence = 0;
   bool is_complete = false;
   bool is_blocked = false;  // the rank sleeps until it is complete
-  // The host's memory from which operands are read and to which results are written, null where
-  // they are the rank's own tensors; and the tensors into which the operands are read.
+  // The host's memory from which operands are read and to which results are written, null for the
+  // rank's own tensors; and the tensors into which the operands are read.
   const HostMemory* host = nullptr;
   gsl::span<Tensor> loaded = {};
-  // Once complete: the parts that all members get, where there are any, or else this member's.
+  // Once complete: the parts that all members share, if there are any, or else this member's own.
   boost::intrusive_ptr<SharedResults> shared;
   ResultParts results;
 
   const ResultParts& parts() const { return shared ? shared->parts : results; }
-  // drop_parts gives them up, once the rank has made its tensors.
+  // drop_parts gives up the parts, once the rank has made its tensors.
   void drop_parts() {
     shared.reset();
     results.clear();
@@ -54,8 +54,8 @@ struct Arrival {
 // Exchange is one collective of a group from its first arrival to its completion. It holds what a
 // Transport needs: all members' calls, in group order, and places for their results.
 //
-// In a folded world only the members that are run arrive. The others are taken to have called what
-// the first of those did.
+// In a folded world only the members that are run arrive. The others count as if they had made the
+// call of the first of them.
 class Exchange final : public Waitable {
  public:
   explicit Exchange(const Membership& group) : group_(group) {}
@@ -63,11 +63,11 @@ class Exchange final : public Waitable {
   // start makes the exchange ready for a new collective.
   void start(std::uint64_t sequence);
 
-  // arrive adds a member. Raises a RuntimeError that names both sides where its call doesn't go
+  // arrive adds a member. Raises a RuntimeError that names both sides if its call doesn't agree
   // with the first one's.
   void arrive(std::size_t member, Arrival& arrival);
 
-  // keep holds an arrival, and what it lives in, until the exchange finishes.
+  // keep holds an arrival, and its owner, until the exchange finishes.
   void keep(std::shared_ptr<Arrival> arrival) { kept_.push_back(std::move(arrival)); }
   void finish() { kept_.clear(); }
 
@@ -79,10 +79,10 @@ class Exchange final : public Waitable {
   bool all_arrived() const { return arrived_ == expected_; }
   std::uint64_t sequence() const { return sequence_; }
 
-  // For the transport.
+  // The next members are for the transport.
   std::size_t members() const { return arrivals_.size(); }
-  // is_run is true for a member that runs. call returns its call: in a folded world a member that
-  // isn't run is taken to have called what the first one did.
+  // is_run is true for a member that runs. call returns its call. A member of a folded world that
+  // isn't run counts as if it had made the call of the first one that is.
   bool is_run(std::size_t member) const { return arrivals_[member] != nullptr; }
   bool all_run() const { return expected_ == arrivals_.size(); }
   const CollectiveCall& call(std::size_t member) const {
@@ -98,7 +98,7 @@ class Exchange final : public Waitable {
   }
   void give_all(ResultPart part);
 
-  // take_shared returns what give_all was given; null for nothing.
+  // take_shared returns the results that give_all was given; null for none.
   boost::intrusive_ptr<SharedResults> take_shared() { return std::move(shared_); }
 
   std::string group() const override;

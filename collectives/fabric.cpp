@@ -17,7 +17,8 @@ std::uint64_t all_operand_bytes(const Exchange& exchange) {
   return bytes;
 }
 
-// Returns how many bytes of its list or rows a member sends to others: all but its own part.
+// Returns the number of bytes of its list or rows that a member sends to others: all but its own
+// part.
 std::uint64_t sent_to_others(const Exchange& exchange, std::size_t member) {
   const CollectiveCall& call = exchange.call(member);
   std::uint64_t bytes = operand_bytes(call);

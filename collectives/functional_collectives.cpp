@@ -16,8 +16,8 @@ namespace {
 
 constexpr FunctionOptions moves_gradients = {.reduces_gradients = true};
 
-// A dim that counts from the end, from the front; one out of range as it is, for the collective to
-// refuse.
+// Returns a dim that counts from the end as one from the front. One out of range stays as it is,
+// for the collective to refuse.
 std::int64_t from_front(std::int64_t dim, const Tensor& tensor) {
   return dim < 0 && dim >= -tensor.dim() ? dim + tensor.dim() : dim;
 }
@@ -37,7 +37,7 @@ void check_gradient_of_all_reduce(ReduceOp op) {
           to_string(op));
 }
 
-// The operand and the result of an all_reduce to an extremum, for its backward pass.
+// Extremum keeps the operand and the result of an all_reduce to an extremum, for its backward pass.
 class Extremum {
  public:
   Extremum() = default;
@@ -47,8 +47,8 @@ class Extremum {
         operand_changes_(operand.storage()->changes()),
         result_changes_(result.storage()->changes()) {}
 
-  // is_held says where this member holds the extremum. Raises a RuntimeError where one of the
-  // tensors was changed in place since.
+  // is_held returns a tensor that is true where this member holds the extremum. Raises a
+  // RuntimeError if one of the tensors was changed in place since.
   Tensor is_held() const {
     if (operand_.storage()->changes() != operand_changes_ ||
         result_.storage()->changes() != result_changes_)
@@ -63,7 +63,7 @@ class Extremum {
   std::uint32_t operand_changes_ = 0, result_changes_ = 0;
 };
 
-// Each holder of the extremum gets an equal share. The number of holders is exact in float32,
+// Gives each holder of the extremum an equal share. The number of holders is exact in float32,
 // which it need not be in the gradient's dtype.
 Tensor shared_among_holders(const Tensor& sum, const Extremum& extremum, const ProcessGroup& group,
                             const CallSite& site) {
@@ -80,14 +80,15 @@ Tensor all_reduce_gradient(const Tensor& gradient, ReduceWith reduce, const Extr
   return shared_among_holders(sum, extremum, group, site);
 }
 
-// A rule for the gradient of the only output, in the form of the tape.
+// Returns a rule for the gradient of the only output, in the form of the tape.
 FunctionBackward of_one(std::function<Tensor(const Tensor& gradient)> rule) {
   return [rule = std::move(rule)](const std::vector<Tensor>& gradients) -> std::vector<Tensor> {
     return {gradients[0].is_defined() ? rule(gradients[0]) : Tensor()};
   };
 }
 
-// PyTorch 2.13 reads a negative dim as one from the front where it views the result as gathered.
+// Raises for a negative dim that PyTorch 2.13 misreads: as one from the front, where it views the
+// result as gathered.
 void check_negative_dim(std::int64_t dim, const Tensor& tensor, const ProcessGroup& group) {
   bool is_misread = (dim == -1 || dim == -tensor.dim()) && group.size() > 1 && tensor.dim() > 0 &&
                     tensor.size(0) == 1;

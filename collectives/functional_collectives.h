@@ -10,8 +10,8 @@
 //   Tensor total = funcol::all_reduce(x, ReduceOp::sum, group);
 //   backward(sum(mul(total, weight)));   // the members' gradients of `total` are added up
 //
-// They raise what the collectives of collectives.h raise. A reduction without a gradient is refused
-// when the backward pass comes to it: a RuntimeError.
+// They raise the errors of collectives.h. A reduction without a gradient is refused when the
+// backward pass comes to it: a RuntimeError.
 namespace simmesh::funcol {
 
 // all_reduce returns the reduction of the members' tensors. Its gradient is, for
@@ -37,7 +37,7 @@ Tensor all_gather_tensor(const Tensor& self, std::int64_t gather_dim, const Proc
 Tensor reduce_scatter_tensor(const Tensor& self, ReduceWith reduce, std::int64_t scatter_dim,
                              const ProcessGroup& group, CallSite site = CallSite::here());
 
-// all_to_all_single exchanges rows. Its gradient goes back by the splits the other way round.
+// all_to_all_single exchanges rows. Its gradient is the exchange with the two splits swapped.
 Tensor all_to_all_single(const Tensor& self, const Splits& splits, const ProcessGroup& group,
                          CallSite site = CallSite::here());
 

@@ -15,9 +15,9 @@
 
 namespace simmesh {
 
-// CollectiveCounts counts a run's collectives by operation. calls counts every member's (in a
-// folded world those of the ranks that are run). fabric_bytes is how many bytes the members of a
-// real cluster would send in all, see docs/collectives.md.
+// CollectiveCounts counts a run's collectives by operation. calls counts those of every member (in
+// a folded world only of the ranks that are run). fabric_bytes is the number of bytes that the
+// members of a real cluster would send in all, see docs/collectives.md.
 struct CollectiveCounts {
   struct Count {
     std::uint64_t calls = 0;
@@ -29,8 +29,8 @@ struct CollectiveCounts {
   const Count& of(CollectiveOp op) const { return by_op[std::size_t(op)]; }
 };
 
-// Group is what the members of a process group share during one run: the exchanges under way and
-// the messages between them. Only a rank that has the turn uses it.
+// Group is the state that the members of a process group share during one run: the exchanges under
+// way and the messages between them. Only a rank that has the turn uses it.
 class Group {
  public:
   Group(Run& run, Membership membership, CollectiveCounts& counts);
@@ -50,13 +50,13 @@ class Group {
   std::uint64_t delivery_object(std::size_t to, std::int64_t tag);
   Mailbox& mailbox() { return mailbox_; }
 
-  // join lets a member arrive at its next collective. Where it is the last one, the results exist
-  // when join returns, and the others are awake. The arrival stays where it is until then.
+  // join lets a member arrive at its next collective. If the member is the last one, the results
+  // exist when join returns, and the others are awake. The arrival stays where it is until then.
   Exchange& join(std::size_t member, Arrival& arrival);
   // join_and_keep does the same, and holds the arrival until then.
   Exchange& join_and_keep(std::size_t member, std::shared_ptr<Arrival> arrival);
 
-  // abort takes a member out for good; require_alive raises a ValueError for one that was.
+  // abort takes a member out for good; require_alive raises a ValueError for an aborted one.
   void abort(std::size_t member);
   bool is_aborted(std::size_t member) const { return !aborted_.empty() && aborted_[member]; }
   void require_alive(std::size_t member, const char* operation) const;

@@ -18,10 +18,10 @@ struct HostArray {
   std::byte inverted_bits{0};
 };
 
-// HostMemory is what an operation reads and writes in such memory, in place of tensors. Operands
-// are read when the operation completes, because the last member has arrived or a message has met
-// its receive, and results are written at that moment: what ranks do with the memory between start
-// and wait is a race, and shows as one. The memory must stay until then.
+// HostMemory is the memory that an operation reads and writes in place of tensors. Operands are
+// read when the operation completes, because the last member has arrived or a message has met its
+// receive, and results are written at that moment. Reads and writes of ranks between start and wait
+// are a race, and show as one. The memory must stay until then.
 class HostMemory {
  public:
   HostMemory(std::vector<HostArray> operands, std::vector<HostArray> results)

@@ -7,7 +7,7 @@ namespace simmesh {
 
 namespace {
 
-// Messages between hosts agree in their number of elements.
+// Returns a flat shape: messages between hosts agree in their number of elements only.
 Shape flat_shape(const HostArray& array) { return {numel(array.shape)}; }
 
 }  // namespace

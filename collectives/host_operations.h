@@ -13,7 +13,7 @@ namespace simmesh {
 // The Work returns no tensor.
 
 // start_collective_on joins the group's next collective with the operands of the memory; the inputs
-// of the call are not looked at. Results lie in the memory, in the order in which the blocking form
+// of the call are not looked at. Results are in the memory, in the order in which the blocking form
 // returns them, and may be fewer.
 Work start_collective_on(std::shared_ptr<const HostMemory> memory, const ProcessGroup& group,
                          const CollectiveCall& call);

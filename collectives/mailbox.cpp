@@ -128,7 +128,7 @@ bool Mailbox::sleep(Waiter& waiter, const Activity& activity,
     return true;
   }
   run_.block_until(waiter.rank(), activity, *deadline_seconds);
-  // Whoever wakes a waiter takes it out.
+  // The rank that wakes a waiter takes it out.
   auto found = std::find(sleepers_.begin(), sleepers_.end(), &waiter);
   if (found == sleepers_.end()) return true;
   sleepers_.erase(found);

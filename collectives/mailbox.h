@@ -29,7 +29,7 @@ struct Message {
 // blocks, or in a Work.
 struct Receive {
   std::size_t to = 0;
-  std::optional<std::size_t> from;  // of any member, where not set
+  std::optional<std::size_t> from;  // any member, if not set
   std::int64_t tag = 0;
   DType dtype = DType::float32;
   Shape shape;
@@ -41,8 +41,8 @@ struct Receive {
 
 class Mailbox;
 
-// Waiter is a rank that blocks until something of its group's mailbox has happened: as a sender
-// until its message was received, as a receiver until it has one. It lives on the rank's stack.
+// Waiter is a rank that blocks until something happens in its group's mailbox: a sender until its
+// message was received, a receiver until it has one. It lives on the rank's stack.
 class Waiter final : public Waitable {
  public:
   Waiter(const Mailbox& mailbox, Rank& rank, std::uint64_t message)
@@ -78,20 +78,20 @@ class Mailbox {
 
   const Membership& group() const { return group_; }
 
-  // post adds a message. Returns a handle by which the sender can ask whether it was received.
+  // post adds a message. Returns a handle, with which the sender asks if the message was received.
   std::uint64_t post(Message message);
   bool was_received(std::uint64_t message) const { return !find(message); }
   // find returns a message that wasn't received, null where it was.
   const Message* find(std::uint64_t message) const;
-  // wait_received blocks the sender until the message was received; with a deadline at most until
-  // the run's time has come to it, and then returns false.
+  // wait_received blocks the sender until the message was received. With a deadline it returns
+  // false when the run's time has come to it.
   bool wait_received(std::uint64_t message, Rank& rank, const CallSite& site,
                      std::optional<double> deadline_seconds = {});
 
   // post adds a receive, which must stay where it is until its message is found. keep_alive, if
   // given, is held until then.
   void post(Receive& receive, std::shared_ptr<Receive> keep_alive = nullptr);
-  // wait_message blocks the receiver until receive.message is set; a deadline as above.
+  // wait_message blocks the receiver until receive.message is set, or until the deadline, as above.
   bool wait_message(Receive& receive, Rank& rank, std::optional<double> deadline_seconds = {});
 
  private:

@@ -10,8 +10,8 @@
 
 namespace simmesh {
 
-// Membership says who a group is: its number within the run, its name, its members in their order,
-// and which of these run. All of them do, but in a folded world.
+// Membership is the identity of a group: its number within the run, its name, its members in their
+// order, and which of these run. All of them run, except in a folded world.
 class Membership {
  public:
   struct Identity {

@@ -5,14 +5,15 @@
 
 namespace simmesh {
 
-// SendTo names who gets a message, and its tag.
+// SendTo names the member that gets a message, and its tag.
 struct SendTo {
   std::int64_t peer = 0;  // index within the group
   std::int64_t tag = 0;
 };
-// ReceiveFrom names whose message is taken, and with which tag.
+// ReceiveFrom names the member whose message is taken, and the tag of the message.
 struct ReceiveFrom {
-  // No peer: from any member that sends with the tag, the earliest message first.
+  // Without a peer the receive takes a message from any member that sends with the tag, the
+  // earliest first.
   std::optional<std::int64_t> peer;
   std::int64_t tag = 0;
 };

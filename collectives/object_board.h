@@ -13,8 +13,8 @@ namespace simmesh {
 // no bytes to carry them. A Run has one. Object number i of a group is that of the i-th call.
 class ObjectBoard {
  public:
-  // next counts a member's calls; put is for the root, before the collective, and get for all
-  // members after it. The caller has the turn.
+  // next counts a member's calls. The root calls put before the collective, and all members call
+  // get after it. The caller has the turn.
   std::uint64_t next(const ProcessGroup& group);
   void put(const ProcessGroup& group, std::uint64_t number, const std::string& object);
   const std::string& get(const ProcessGroup& group, std::uint64_t number) const;

@@ -12,19 +12,18 @@ namespace simmesh {
 void send(const Tensor& tensor, const SendTo& to, const ProcessGroup& group,
           CallSite site = CallSite::here());
 
-// isend hands the message over and returns; wait() returns when it was received.
+// isend starts sending the message and returns; wait() returns when it was received.
 Work isend(const Tensor& tensor, const SendTo& to, const ProcessGroup& group,
            CallSite site = CallSite::here());
 
-// Received is what recv gives: the tensor shares the sender's bytes.
+// Received is the result of recv: the tensor shares the sender's bytes.
 struct Received {
   Tensor tensor;
-  std::int64_t peer = 0;  // who sent it
+  std::int64_t peer = 0;  // the sender
 };
 
-// recv blocks until a message of the given shape and dtype has come. Raises a RuntimeError that
-// names both sides where the message that comes has another shape or dtype, an IndexError for a
-// peer that is no member.
+// recv blocks until a message has come. Raises a RuntimeError that names both sides if that message
+// has another shape or dtype than the given ones, and an IndexError for a peer that is no member.
 Received recv(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGroup& group,
               CallSite site = CallSite::here());
 

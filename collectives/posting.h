@@ -11,14 +11,14 @@
 
 namespace simmesh {
 
-// Carried is what a message carries: a tensor, or memory of the host, of which the tensor then has
-// only the type.
+// Carried is the content of a message: a tensor, or memory of the host, of which the tensor then
+// has only the type.
 struct Carried {
   const Tensor& tensor;
   std::shared_ptr<const HostMemory> host = nullptr;
 };
 
-// PostedMessage is a message as its sender knows it after handing it over.
+// PostedMessage is a message as its sender knows it after sending it.
 struct PostedMessage {
   std::uint64_t number;
   std::shared_ptr<MessageTimes> times;
@@ -29,7 +29,8 @@ struct PostedMessage {
 PostedMessage post_message(const Carried& carried, const SendTo& to, const ProcessGroup& group,
                            const CallSite& site);
 
-// make_receive begins a receive, which is to be posted where it stays. Raises as post_message does.
+// make_receive begins a receive, which is to be posted where it stays. Raises the errors of
+// post_message.
 Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGroup& group,
                      const CallSite& site);
 

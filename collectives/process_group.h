@@ -60,21 +60,22 @@ class ProcessGroup {
 };
 
 // process_group returns the group of this rank along one dim of a mesh, in coordinate order and
-// named like the dim. Raises as DeviceMesh::get_group_ranks does.
+// named like the dim. Raises the errors of DeviceMesh::get_group_ranks.
 ProcessGroup process_group(const DeviceMesh& mesh, const MeshDim& dim);
 // For a 1-D mesh the dim needs no name.
 ProcessGroup process_group(const DeviceMesh& mesh);
 
 // abort takes this rank out of the groups along the dims of a root mesh, and of its flattened
-// meshes: it doesn't block, and no other rank has to call it. Afterwards, on this rank, a
-// collective or message in one of them is a ValueError, asking for one of them and aborting again
-// are RuntimeErrors, and so is a wait for an operation that isn't complete. Groups are those of all
-// meshes with these ranks and names. Raises a RuntimeError for a mesh that isn't the root, and an
-// AttributeError under release 2.13, which doesn't have it. Outside the mesh nothing happens.
+// meshes. It doesn't block, and no other rank has to call it. Afterwards, on this rank, a
+// collective or message in one of them is a ValueError. Asking for one of them, aborting again, and
+// waiting for an operation that isn't complete are RuntimeErrors. It takes the rank out of the
+// groups of all meshes with these ranks and names. Raises a RuntimeError for a mesh that isn't the
+// root, and an AttributeError under release 2.13, which doesn't have it. Outside the mesh nothing
+// happens.
 void abort(const DeviceMesh& mesh);
 
 // init_device_mesh arranges ranks 0, 1, ... of this rank's world, as torch.distributed's function
-// of that name does. Raises as DeviceMesh::init.
+// of that name does. Raises the errors of DeviceMesh::init.
 DeviceMesh init_device_mesh(const Shape& shape, const DimNames& names = {});
 
 }  // namespace simmesh

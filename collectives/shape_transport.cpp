@@ -39,7 +39,7 @@ class ExchangeOfShapes {
     return exchange_.is_run(0) && exchange_.is_run(members_ - 1) &&
            first_.inputs[0].shape() == exchange_.call(members_ - 1).inputs[0].shape();
   }
-  // Returns how much of a size the member's chunk is.
+  // Returns the size of the member's chunk.
   std::int64_t cut(std::int64_t size, std::size_t index) const {
     return chunk_of({size, std::int64_t(members_), std::int64_t(index)}).length;
   }

@@ -241,8 +241,7 @@ ResultPart Exchanging::gathered(std::size_t index) {
   return part;
 }
 
-// The unrounded sums of the members' pieces, side by side along the dim, become those of the
-// result.
+// Joins the unrounded sums of the members' pieces along the dim, as the pieces are joined.
 template <class F>
 void Exchanging::share_unrounded_pieces(ResultPart& part, F&& piece_of) {
   if (!context_.arithmetic.is_exact() || !is_floating_point(part.dtype)) return;
@@ -291,7 +290,7 @@ Chunk Exchanging::rows_to(std::size_t from, std::size_t to) const {
   return chunk;
 }
 
-// Returns how the members' operands of an all-to-all are cut.
+// Returns the cuts of the members' operands of an all-to-all.
 Exchanging::Cuts Exchanging::cuts() const {
   Cuts cuts{.alike = first_.dim != first_.scatter_dim && first_.input_splits.empty()};
   std::int64_t first_rows = first_.inputs[0].size(first_.dim);

@@ -5,7 +5,7 @@
 
 namespace simmesh {
 
-// TransportContext is what a transport may use of the world.
+// TransportContext is the part of the world that a transport may use.
 struct TransportContext {
   const Arithmetic& arithmetic;
   PhysicalMemory* memory;
@@ -22,17 +22,17 @@ class Transport {
   virtual void exchange(Exchange& exchange, const TransportContext& context) const = 0;
 };
 
-// ShapeTransport brings no bytes: in a world of shapes only it gives every member results of the
-// shapes that it would get. Raises a RuntimeError where in a folded world they depend on what ranks
-// that aren't run would call: pieces that may be uneven (known to be even only where the first and
-// the last member run and have equal ones), splits, and what a root that isn't run hands out.
+// ShapeTransport moves no bytes: in a world of shapes only it gives every member results of the
+// right shapes. In a folded world it raises a RuntimeError where the shapes depend on calls of
+// ranks that aren't run: pieces that may be uneven (known to be even only where the first and the
+// last member run and have equal ones), splits, and the operands of a root that isn't run.
 class ShapeTransport final : public Transport {
  public:
   void exchange(Exchange& exchange, const TransportContext& context) const override;
 };
 
 // SharedMemoryTransport computes results in the one address space. all-reduce, all-gather and
-// broadcast give one buffer to all members, list forms hand on the operands' own bytes, the rest
+// broadcast give one buffer to all members. List forms pass on the operands' own bytes. The rest
 // cuts one buffer into parts.
 class SharedMemoryTransport final : public Transport {
  public:

@@ -11,7 +11,7 @@ namespace simmesh {
 
 namespace {
 
-// FaultyCall is a call as the fault plan changes it; it owns what differs.
+// FaultyCall is a call as the fault plan changes it. It owns the parts that differ.
 class FaultyCall {
  public:
   FaultyCall(const CollectiveCall& call, const Fault& fault) : call_(call) {

@@ -36,12 +36,12 @@ class Work {
   // wait_all returns all results: of list and coalesced forms.
   const std::vector<Tensor>& wait_all(CallSite site = CallSite::here());
 
-  // wait_until does the same but returns at the latest when the run's time has come to a deadline:
-  // false if the operation hasn't completed then. It may be waited for again.
+  // wait_until waits for a deadline in the run's time, at the latest. It returns false if the
+  // operation hasn't completed then; it may be waited for again.
   bool wait_until(double deadline_seconds, CallSite site = CallSite::here());
 
-  // source returns the index in the group of who sent what a receive has waited for; nothing before
-  // the wait and for other operations.
+  // source returns the sender of a received message, by its index in the group; nothing before the
+  // wait and for other operations.
   std::optional<std::int64_t> source() const;
 
  private:
@@ -65,13 +65,13 @@ void run_collective_for_none(const ProcessGroup& group, const CollectiveCall& ca
 // storage is made for it.
 void run_collective_into(Tensor& target, const ProcessGroup& group, const CollectiveCall& call);
 
-// StartOptions say how a collective is started.
+// StartOptions are the options of a started collective.
 struct StartOptions {
   // The tensor that takes the elements of the only result, when that is waited for. A device writes
   // it from the start on.
   Tensor into = {};
-  // A simulated device runs it on the stream that is current, and not on one of the communicator,
-  // for which wait lets the current one wait.
+  // A simulated device runs the collective on the current stream, and not on one of the
+  // communicator, for which wait lets the current one wait.
   bool on_current_stream = false;
   // The host's memory that has the operands and results: see start_collective_on.
   std::shared_ptr<const HostMemory> host = {};

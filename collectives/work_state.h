@@ -10,7 +10,7 @@
 
 namespace simmesh {
 
-// WorkState is what a started operation needs until it completes. The group it is in refers to it.
+// WorkState is the state of a started operation until it completes. Its group refers to it.
 struct WorkState {
   explicit WorkState(ProcessGroup in) : group(in) {}
   WorkState(const WorkState&) = delete;

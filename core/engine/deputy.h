@@ -14,12 +14,12 @@ class Rank;
 // DeputyTask is work that a rank gave to a deputy, for that rank; a cheap value.
 class DeputyTask {
  public:
-  // is_done lets the schedule choose, and says whether the work has ended, well or not. has_failed
-  // says whether it has failed so far.
+  // is_done lets the schedule choose, and is true if the work has ended, well or not. has_failed is
+  // true if it has failed so far.
   bool is_done(CallSite site = CallSite::here()) const;
   bool has_failed(CallSite site = CallSite::here()) const;
 
-  // wait blocks until the work has ended, and raises what the work threw. Raises a RuntimeError
+  // wait blocks until the work has ended, and raises the error of the work. Raises a RuntimeError
   // where the work can't end because a deputy of the same number, of another rank, has failed: at
   // the moment when no rank and no deputy can run.
   void wait(CallSite site = CallSite::here()) const;
@@ -38,7 +38,7 @@ class DeputyTask {
 //
 // All deputies of one number are a crew: inside of their work ProcessGroup::world() is the crew, in
 // the order of the ranks, so they have collectives of their own. A run ends once all bodies have
-// returned and no deputy has work. Work that failed, without that its rank heard of it, is then the
+// returned and no deputy has work. Work that failed, and whose rank didn't hear of it, is then the
 // failure of the run.
 //
 //   World world({.ranks = 4, .deputies = 1});
@@ -53,7 +53,7 @@ class Deputy {
   // World::run and in a deputy.
   static Deputy of_this_rank(std::size_t number);
 
-  // start gives work to the deputy, which does one after the other. Doesn't block.
+  // start gives work to the deputy, which does one piece after the other. Doesn't block.
   DeputyTask start(std::function<void()> work) const;
 
  private:

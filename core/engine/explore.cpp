@@ -9,10 +9,10 @@ namespace simmesh {
 
 namespace {
 
-// The objects whose users' order was seen to matter.
+// Objects for which the order of their users matters.
 using Objects = std::set<std::uint64_t>;
 
-// Step is what a rank does between two choices, and the objects that it touches.
+// Step is the work of a rank between two choices, and the objects that it touches.
 struct Step {
   RankId rank = no_rank;
   std::vector<std::uint64_t> objects;
@@ -31,7 +31,7 @@ struct Step {
 struct Choice {
   std::vector<RankId> enabled;
   std::set<RankId> to_try;   // ranks that must be tried here
-  std::vector<Step> asleep;  // steps whose exploration here would repeat what was seen
+  std::vector<Step> asleep;  // steps whose exploration here would repeat earlier runs
   Step taken;
 
   bool is_asleep(RankId rank) const {
@@ -40,7 +40,7 @@ struct Choice {
   }
 };
 
-// ExploringPolicy follows the choices made so far, then goes on with the lowest rank that isn't
+// ExploringPolicy follows the choices made so far, then continues with the lowest rank that isn't
 // asleep.
 class ExploringPolicy final : public SchedulePolicy {
  public:
@@ -93,7 +93,7 @@ class ExploringPolicy final : public SchedulePolicy {
   std::size_t depth_ = 0;
 };
 
-// Where two steps of different ranks touch one order-sensitive object, the later rank must also be
+// If two steps of different ranks touch one order-sensitive object, the later rank must also be
 // tried in the earlier's place.
 void add_races(std::vector<Choice>& choices, const std::vector<Touch>& touches) {
   for (std::size_t later = 0; later < touches.size(); ++later) {
@@ -139,7 +139,7 @@ void note(Exploration& found, Outcome outcome, const std::vector<Choice>& choice
   found.first_failure = std::move(outcome);
 }
 
-// Says whether the run used objects that no run before it did.
+// True if the run used objects that no earlier run did.
 bool learn(Objects& sensitive, const std::vector<Touch>& touches) {
   std::size_t known = sensitive.size();
   for (const Touch& touch : touches) sensitive.insert(touch.object);

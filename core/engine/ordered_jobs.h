@@ -15,22 +15,22 @@
 
 namespace simmesh {
 
-// OrderedJobs says how many results are made, and on how many threads.
+// OrderedJobs has the number of results, and the number of threads that make them.
 struct OrderedJobs {
   std::uint64_t count = 0;
   std::size_t threads = 1;
-  // Is asked on the calling thread before each result is taken; false ends everything.
+  // The function is asked on the calling thread before each result is taken; false ends everything.
   std::function<bool()> goes_on = nullptr;
 };
 
-// run_ordered makes the results number 0, 1, ..., count - 1 side by side, and hands them to `take`
-// one after another, in the order of their numbers, on the calling thread. So what take sees
-// doesn't depend on the number of threads.
+// run_ordered makes the results number 0, 1, ..., count - 1 side by side, and passes them to `take`
+// one after another, in the order of their numbers, on the calling thread. So the calls of take
+// don't depend on the number of threads.
 //
 // make_worker() is called once on each thread, and the worker it returns makes results: worker(i).
-// take(i, result) returns whether to go on; later results are then thrown away, and so is all that
-// comes after an Interrupt, of which goes_on hears. An exception of a worker is thrown when its
-// number comes. With one thread everything runs on the calling one.
+// take(i, result) returns false to stop: later results are then dropped. Results after an Interrupt
+// are dropped too, and goes_on hears of one. An exception of a worker is raised when its number
+// comes. With one thread everything runs on the calling one.
 //
 //   std::vector<std::uint64_t> squares;
 //   run_ordered<std::uint64_t>({.count = 100, .threads = 4},
@@ -42,8 +42,9 @@ struct OrderedJobs {
 template <class Result, class MakeWorker, class Take>
 void run_ordered(const OrderedJobs& jobs, const MakeWorker& make_worker, const Take& take);
 
-// OrderedResults is what the threads of run_ordered share: which numbers are begun and made, and
-// which was taken last. Numbers far ahead of that one aren't begun, to bound memory.
+// OrderedResults is shared by the threads of run_ordered: it has the numbers that are begun and
+// made, and the last one that was taken. Numbers far ahead of that one aren't begun, to bound
+// memory.
 template <class Result>
 class OrderedResults {
  public:

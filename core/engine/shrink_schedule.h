@@ -19,7 +19,7 @@ struct ShrunkSchedule {
   Outcome outcome;            // its choices replay the whole schedule
 };
 
-// ShrinkRequest says what to shrink: the choices of a failing run, in at most runs_max more runs.
+// ShrinkRequest has the choices of a failing run, and the most runs in which to shrink them.
 struct ShrinkRequest {
   std::vector<RankId> choices;
   std::uint64_t runs_max = 2'000;

@@ -23,7 +23,7 @@ Outcome World::run(const std::function<void(Rank&)>& body) {
     running_ = false;
     return outcome;
   } catch (const RunGivenUp&) {
-    // The threads of its ranks still use all of it.
+    // The threads of its ranks still use all parts of the run.
     run->stop_watching();
     static_cast<void>(run.release());
     static_cast<void>(resources_.release());

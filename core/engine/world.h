@@ -21,15 +21,15 @@ struct RunResources;
 //   Outcome outcome = world.run([](Rank& rank) { rank.record(rank.id()); });
 class World {
  public:
-  // Raises a ValueError for options that make no sense, as checked does.
+  // Raises a ValueError for options that are out of range, as checked does.
   explicit World(WorldOptions options);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // run runs body once on every rank and returns when all have ended. It doesn't throw what the
-  // bodies throw: that is the outcome's failure. Not reentrant: a rank may run other Worlds, but
-  // not its own.
+  // run runs body once on every rank and returns when all have ended. It doesn't raise the errors
+  // of the bodies: the first one is the outcome's failure. Not reentrant: a rank may run other
+  // Worlds, but not its own.
   Outcome run(const std::function<void(Rank&)>& body);
 
   const WorldOptions& options() const { return options_; }

@@ -11,7 +11,7 @@ from simmesh import _core
 
 @dataclass
 class Trial:
-    """One run of the program: its schedule, how it ended, and what its ranks returned."""
+    """One run of the program: its schedule, its outcome, and the results of its ranks."""
 
     schedule: Any
     outcome: _core.Outcome
@@ -40,10 +40,11 @@ def explore(
     runs_max: int = 200,
     shrinkable: Callable[[Trial], bool] = lambda trial: True,
 ) -> Exploration:
-    """Runs the schedules in their order until one fails or computes other bits than the first one.
+    """Runs the schedules in their order until one fails or computes other bits than the first
+    one.
 
     A failure that needs its schedule is then run again under shorter ones, at most ``runs_max``
-    times. One that the first schedule shows already is kept as it is.
+    times. A failure under the first schedule is kept as it is.
     """
     first: Trial | None = None
     count = 0
@@ -68,12 +69,11 @@ def fails(first: Trial, trial: Trial) -> bool:
 
 
 def shrink(run: Callable[[Any], Trial], first: Trial, failing: Trial, runs_max: int) -> Trial:
-    """The failing run under the shortest schedule that was found; as it was if no other fails."""
+    """Returns the failing run under the shortest schedule; the given one if no other fails."""
 
     def still_fails(schedule: str) -> bool:
         trial = run(schedule)
-        # Another kind of failure would be another bug: the shortest schedule of this one is looked
-        # for.
+        # Another kind of failure would be another bug.
         return trial.outcome.kind == failing.outcome.kind and fails(first, trial)
 
     shortest = _core.shrink(failing.outcome.choices, still_fails, runs_max)

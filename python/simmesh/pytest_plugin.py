@@ -8,7 +8,7 @@
 
 ``--simmesh-schedules N`` runs every such test under N schedules; ``--simmesh-replay FILE`` runs the
 test that the file names under the file's schedule. After a rank that blocked outside of simmesh,
-whose thread can't be ended, the tests that are left go on in a fresh process.
+whose thread can't be ended, the remaining tests run in a fresh process.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
-    """Runs the tests that were left in a fresh process; this one's exit status tells of both."""
+    """Runs the remaining tests in a fresh process. This one's exit status covers both."""
     yield
     if not _left:
         return

@@ -52,8 +52,8 @@ class Options:
     backend: str = "gloo"
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what can't be meant. Names of arithmetics and releases are checked
-        by the run.
+        """Raises ValueError for options that are out of range. The run checks the names of
+        arithmetics and releases.
         """
         for name, least in (("world_size", 1), ("schedules", 1), ("seed", None)):
             value = getattr(self, name)
@@ -91,8 +91,8 @@ def spmd(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., None]]:
 
 
 def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Makes a test function run on every rank, under many schedules, with the default process group
-    made.
+    """Makes a test function run on every rank, under many schedules, with the default process
+    group made.
 
         @simmesh.spmd(world_size=4, schedules=20)
         def test_all_reduce():
@@ -102,9 +102,9 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     The options are ``world_size``, ``schedules``, ``arithmetic``, ``release``, ``seed``,
     ``isolate``, ``timeout`` (in seconds of wall time for which a rank keeps the turn) and
-    ``backend``. All schedules must give equal bits: those of the collectives' results and of what
-    the ranks return. The first failure is shortened and raised: what a rank raised as itself with
-    the report as a note, everything else as SpmdFailure.
+    ``backend``. All schedules must give equal bits, of the collectives' results and of the ranks'
+    return values. The first failure is shortened and raised: a rank's exception as itself with the
+    report as a note, everything else as SpmdFailure.
     """
     if function is None:
         return lambda test: spmd(test, **options)
@@ -120,10 +120,10 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 def spmd_run(
     function: Callable[..., Any], *arguments: Any, schedule: str = "fifo", **options: Any
 ) -> Result:
-    """Runs ``function(*arguments)`` on every rank under one schedule; returns the results and the
-    outcome.
+    """Runs ``function(*arguments)`` on every rank under one schedule; returns the results and
+    the outcome.
 
-    The options are those of ``spmd``. A failure doesn't raise: the outcome tells it.
+    The options are those of ``spmd``. A failure doesn't raise: the outcome has it.
     """
     chosen = Options(**options)
     trial = _trial(functools.partial(function, *arguments), chosen, schedule)
@@ -131,7 +131,7 @@ def spmd_run(
 
 
 def check(program: Callable[[], Any], options: Options) -> None:
-    """Explores the schedules of a program, or replays one, and raises what fails."""
+    """Explores the schedules of a program, or replays one, and raises the failure."""
     __tracebackhide__ = True
     from simmesh.torch import Schedule, schedules_to_try
 

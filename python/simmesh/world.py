@@ -36,11 +36,12 @@ class World:
         release: str = "2.15",
         timeout: float = 60.0,
     ) -> None:
-        """Says how the ranks run.
+        """Sets how the ranks run.
 
-        schedule says which rank runs next: fifo, seeded, seeded:7, pct:3 or choices:0,1,...;
-        arithmetic how sums add up: canonical, exact, rank_order, ...; release which PyTorch is
-        followed. timeout is the seconds of wall time for which a rank may keep its turn; 0: any.
+        schedule picks the rank that runs next: fifo, seeded, seeded:7, pct:3 or choices:0,1,...;
+        arithmetic sets how sums add up: canonical, exact, rank_order, ...; release is the PyTorch
+        that is followed. timeout is the seconds of wall time for which a rank may keep its turn; 0:
+        any.
         """
         self.ranks = ranks
         self.schedule = schedule
@@ -52,7 +53,7 @@ class World:
     def run(self, body: Callable[[int], object]) -> Outcome:
         """Runs body(rank) once on every rank and returns when all have ended.
 
-        It doesn't raise what the bodies raise: that is the outcome's failure.
+        It doesn't raise the errors of the bodies: the first one is the outcome's failure.
         """
         return _core.run(
             body,
@@ -65,9 +66,9 @@ class World:
         )
 
     def results(self, body: Callable[[int], Result]) -> list[Result]:
-        """Runs body(rank) on every rank and returns what it returned, by rank.
+        """Runs body(rank) on every rank and returns its results, by rank.
 
-        Raises what the first failing rank raised, in rank order, with the report as its note; for
+        Raises the error of the first failing rank, in rank order, with the report as its note; for
         another failure a RuntimeError with the report.
         """
         returned: dict[int, Result] = {}

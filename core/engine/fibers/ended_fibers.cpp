@@ -8,7 +8,7 @@ extern "C" void __tsan_func_entry(void* address);
 
 namespace simmesh {
 
-// More calls than unwinding ends, and no more than a history has room for.
+// The history has more calls than unwinding ends, and no more than it has room for.
 EndedFibers::EndedFibers(std::size_t fibers) : history_(__tsan_create_fiber(0)) {
   constexpr std::size_t frames_of_fiber = 8, room = 48 * 1024;
   void* outside = __tsan_get_current_fiber();

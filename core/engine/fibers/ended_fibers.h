@@ -4,16 +4,16 @@
 
 namespace simmesh {
 
-// EndedFibers is what the thread sanitizer must be told before Boost.Fiber's dispatcher runs: it
-// frees fibers that have ended, and unwinds what is left of their frames. The sanitizer would end
-// the calls of whoever it takes the thread to be, so it is told of somebody with calls enough.
-// Without it all of this does nothing.
+// EndedFibers prepares the thread sanitizer for Boost.Fiber's dispatcher, which frees fibers that
+// have ended and unwinds the rest of their frames. The sanitizer counts those ends of calls for the
+// fiber that it takes the thread to be. So the thread becomes, for the sanitizer, a fiber with
+// enough calls. Without the sanitizer all of this does nothing.
 class EndedFibers {
  public:
 #ifdef SIMMESH_TSAN
   explicit EndedFibers(std::size_t fibers);
   ~EndedFibers();
-  // enter is called right before the dispatcher is switched to.
+  // enter is called right before the switch to the dispatcher.
   void enter();
 #else
   explicit EndedFibers(std::size_t) {}

@@ -22,7 +22,8 @@ ExceptionState& ExceptionState::of_current_thread() {
 
 namespace {
 
-// The stack that the thread is on, as the sanitizer was told last; null before its first switch.
+// CurrentStack is the stack that the thread is on, as the sanitizer was told last; null before its
+// first switch.
 struct CurrentStack {
   const std::byte* lower_end = nullptr;
   std::size_t bytes = 0;
@@ -63,7 +64,8 @@ void FiberIdentity::release() {
     sanitizer::unpoison_memory_region(stack_->lower_end, stack_->bytes);
 }
 
-// Only a rank's fiber ends. Whoever drives the ranks comes back, also right after one of them has.
+// Only a rank's fiber ends. The fiber that drives the ranks comes back, also right after a rank has
+// ended.
 void FiberIdentity::announce(const FiberIdentity& other, bool last_time) {
   const Stack& to = *other.stack_;
   bool ends = last_time && stack_->is_a_ranks;
@@ -89,7 +91,7 @@ FiberIdentity FiberIdentity::of_stack(const std::byte*, std::size_t) {
 void FiberIdentity::release() {
   if (thread_fiber_) __tsan_destroy_fiber(thread_fiber_);
 }
-// The dispatcher may stand between the two.
+// The dispatcher may run between the two.
 void FiberIdentity::leave_for(FiberIdentity& other, bool) {
   if (__tsan_get_current_fiber() != other.thread_fiber_)
     __tsan_switch_to_fiber(other.thread_fiber_, 0);

@@ -18,12 +18,12 @@ namespace simmesh::sanitizer {
 
 namespace simmesh {
 
-// FiberIdentity is what the sanitizers must be told of a fiber before control may move to it. The
-// address sanitizer is looked for at run time, so a program that is built with it may link a
-// library that isn't. Where there is none, every call below does nothing.
+// FiberIdentity is a fiber as the sanitizers know it before control may move to it. The address
+// sanitizer is looked for at run time, so a program that is built with it may link a library that
+// isn't. Without a sanitizer every call below does nothing.
 class FiberIdentity {
  public:
-  // is_watched says whether the program has the address sanitizer, under which frames are larger.
+  // is_watched is true if the program has the address sanitizer, under which frames are larger.
   static bool is_watched();
   // of_current_thread describes the stack that this thread is on: the one that it began with, or
   // that of a rank which runs another World.
@@ -33,13 +33,13 @@ class FiberIdentity {
   // release forgets a fiber that has ended.
   void release();
 
-  // leave_for announces that this fiber hands control to another one; last_time where it never
+  // leave_for announces that this fiber passes control to another one, with last_time if it never
   // comes back. The caller's frames up to the switch must not be instrumented.
   void leave_for(FiberIdentity& other, bool last_time);
-  // arrive is called first thing after control came (back) to this fiber.
+  // arrive is called first when control came (back) to this fiber.
   void arrive();
 
-  // Within a scope, what runs on this thread is accounted to the fiber.
+  // Within a scope, code that runs on this thread is accounted to the fiber.
   void enter_scope();
   void leave_scope();
 
@@ -49,7 +49,8 @@ class FiberIdentity {
   Handle thread_fiber_ = nullptr;
   Handle scope_outside_ = nullptr;
 #else
-  // Stack is what the address sanitizer knows of a fiber. Worlds of many ranks pay for a pointer.
+  // Stack is the address sanitizer's record of a fiber. Worlds of many ranks pay for a pointer
+  // only.
   struct Stack {
     const std::byte* lower_end = nullptr;
     std::size_t bytes = 0;
@@ -62,8 +63,8 @@ class FiberIdentity {
 #endif
 };
 
-// ExceptionState says which exceptions a fiber is handling. The C++ runtime keeps that a thread, so
-// a fiber that waits inside a catch block would otherwise find another fiber's.
+// ExceptionState has the exceptions that a fiber is handling. The C++ runtime keeps them for each
+// thread, so a fiber that waits inside a catch block would otherwise find another fiber's.
 struct ExceptionState {
   // The fields of the runtime's own record, as the Itanium C++ ABI lays out their beginning.
   void* caught = nullptr;

@@ -13,7 +13,7 @@ namespace simmesh {
 
 namespace {
 
-// In a larger world the memory that staggering costs matters more.
+// Staggering costs memory, which matters more in a larger world.
 constexpr std::size_t staggered_stacks_max = 4096;
 
 // One frame can be larger than the stack, so a guarded gap is wide where address space is plenty.
@@ -63,7 +63,7 @@ void StackArena::map(int protection) {
   madvise(begin_, mapped_bytes_, MADV_NOHUGEPAGE);
 }
 
-// False where the process has too many mappings for that.
+// False if the process has too many mappings for that.
 bool StackArena::open_stacks() {
   for (std::size_t i = 0; i < stacks_; ++i)
     if (mprotect(gap(i) + gap_bytes_, slot_bytes_ - gap_bytes_, PROT_READ | PROT_WRITE) != 0)

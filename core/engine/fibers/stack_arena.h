@@ -11,8 +11,8 @@ namespace simmesh {
 //
 // Guarded stacks have a gap that can't be touched: a stack that grows past its end raises SIGSEGV
 // there. Each takes two of the mappings that the system allows a process, so in large worlds, and
-// where the system refuses them, stacks are not guarded: their gap can be touched, harms nobody,
-// and shows afterwards that it was.
+// where the system refuses them, stacks are not guarded. Writes to their gap harm nobody, and show
+// afterwards.
 class StackArena {
  public:
   struct Options {
@@ -22,7 +22,7 @@ class StackArena {
   };
   static constexpr std::size_t guarded_stacks_max = 4096;
 
-  // Raises a RuntimeError where the system has no address space.
+  // Raises a RuntimeError if the system has no address space.
   explicit StackArena(const Options& options);
   ~StackArena();
   StackArena(const StackArena&) = delete;
@@ -35,12 +35,12 @@ class StackArena {
   std::size_t stack_bytes() const { return stack_bytes_; }
 
   bool is_guarded() const { return guarded_; }
-  // is_in_gap says whether an address lies in the gap below one of the stacks. May be called by a
-  // signal handler.
+  // is_in_gap is true for an address in the gap below one of the stacks. May be called by a signal
+  // handler.
   bool is_in_gap(const std::byte* address) const;
 
-  // gap_was_touched says whether a stack that isn't guarded grew into its gap since it was asked
-  // last; the gap is untouched again then.
+  // gap_was_touched is true if a stack that isn't guarded grew into its gap since the last call.
+  // The gap is untouched again then.
   bool gap_was_touched(std::size_t index);
 
  private:

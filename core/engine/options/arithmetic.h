@@ -5,8 +5,8 @@
 
 namespace simmesh {
 
-// Arithmetic says how a World adds: a value for WorldOptions. The engine only carries it;
-// core/arithmetic/compute.h computes by it. All modes agree where no operation rounds.
+// Arithmetic is the way in which a World adds: a value for WorldOptions. The engine only carries
+// it; core/arithmetic/compute.h computes by it. All modes agree where no operation rounds.
 //
 //   canonical     as rank_order for collectives
 //   rank_order    ((x0 op x1) op x2) ... in group order, what PyTorch's LocalTensor does
@@ -29,12 +29,13 @@ class Arithmetic {
     as_nccl_tree,
     as_gloo_ring,
   };
-  // NcclRing is how NCCL's ring cuts what it sums: chunks of so many bytes, over so many channels.
+  // NcclRing is the way in which NCCL's ring cuts its operands: chunks of that many bytes, over
+  // that many channels.
   struct NcclRing {
     std::int64_t channels = 1;
     std::int64_t chunk_bytes = std::int64_t(2) << 20;
   };
-  // NcclTree is on which hosts the ranks of NCCL's trees are: so many on each, in rank order.
+  // NcclTree has the hosts of the ranks of NCCL's trees: that many ranks on each, in rank order.
   struct NcclTree {
     std::int64_t ranks_per_host = 8;
     std::int64_t channels = 1;
@@ -43,7 +44,7 @@ class Arithmetic {
   static Arithmetic canonical() { return Arithmetic(Mode::canonical); }
   static Arithmetic rank_order() { return Arithmetic(Mode::rank_order); }
   static Arithmetic exact() { return Arithmetic(Mode::exact); }
-  // as_nccl_ring and as_nccl_tree throw a ValueError for options below 1.
+  // as_nccl_ring and as_nccl_tree raise a ValueError for options below 1.
   static Arithmetic as_nccl_ring() { return as_nccl_ring(NcclRing()); }
   static Arithmetic as_nccl_ring(const NcclRing& options);
   static Arithmetic as_nccl_tree() { return as_nccl_tree(NcclTree()); }
@@ -57,7 +58,7 @@ class Arithmetic {
   // name returns the mode's name, as parse reads it.
   std::string_view name() const;
 
-  // is_exact says whether sums don't depend on order: then unfinished sums go on unrounded.
+  // is_exact is true if sums don't depend on order. Then incomplete sums stay unrounded.
   bool is_exact() const { return mode_ == Mode::exact; }
 
   // nccl_ring and nccl_tree return the options of the modes of these names.

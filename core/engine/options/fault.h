@@ -8,12 +8,12 @@
 
 namespace simmesh {
 
-// Fault is one thing that a World lets go wrong on purpose. Operations of a rank are counted from
+// Fault is one thing that goes wrong in a World on purpose. Operations of a rank are counted from
 // 1: every collective, send, receive and wait that it begins.
 //
 //   World world({.ranks = 4, .faults = {Fault::kill({.rank = 3, .operation = 2})}});
 struct Fault {
-  // Kind names what goes wrong.
+  // Kind names the kind of fault.
   enum class Kind : std::uint8_t {
     kill,             // the rank dies: reported as its failure
     starve,           // the rank only runs while no other can: must change no result
@@ -57,7 +57,7 @@ struct Fault {
 
 using FaultPlan = std::vector<Fault>;
 
-// starving returns a policy that picks one of the starved ranks only where inner has no other.
+// starving returns a policy that picks one of the starved ranks only if inner has no other.
 std::unique_ptr<SchedulePolicy> starving(std::unique_ptr<SchedulePolicy> inner,
                                          std::vector<RankId> starved);
 

@@ -8,8 +8,9 @@
 
 namespace simmesh {
 
-// RunWords says how worlds run, in the words of the command line: those that mean the same in every
-// subcommand of `simmesh`. Without an arithmetic or a release, what is run has its own.
+// RunWords are the options of worlds, in the words of the command line: those that mean the same in
+// every subcommand of `simmesh`. Without an arithmetic or a release, the program that is run has
+// its own.
 struct RunWords {
   std::uint64_t seed = 0;
   std::string schedule = "fifo";

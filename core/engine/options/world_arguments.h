@@ -10,9 +10,8 @@
 
 namespace simmesh {
 
-// WorldArguments is what the words of a command line say about the runs of a program: those that
-// the line `reproduce: ...` of a failed run has. A value is the next word, or follows an equals
-// sign.
+// WorldArguments are the options of a program's runs, as a command line has them. They are those of
+// the line `reproduce: ...` of a failed run. A value is the next word, or follows an equals sign.
 //
 //   --seed N        WorldOptions::seed
 //   --schedule S    WorldOptions::schedule, as Schedule::parse reads it; a test takes several
@@ -29,17 +28,17 @@ struct WorldArguments {
   std::vector<std::string> others = {};
 
   // parse reads the words after a program's name. Raises a ValueError for a flag without a value
-  // and for a value that makes no sense.
+  // and for a value that is out of range.
   static WorldArguments parse(gsl::span<const std::string> words);
 
-  // flags returns those of threads, timeout and release, quoted for a shell, each after a blank:
-  // what a repro line doesn't have already.
+  // flags returns the flags of threads, timeout and release, quoted for a shell, each after a
+  // blank: those that a repro line doesn't have already.
   std::string flags() const;
 };
 
-// world_options_from returns options with what the arguments of `main` say, and the command line as
+// world_options_from returns options with those of the arguments of `main`, and the command line as
 // the program of the repro line. Any other word ends the process with exit status 2 and one line on
-// standard error that says what is expected.
+// standard error that names the expected words.
 //
 //   int main(int argc, char** argv) {
 //     World world(world_options_from(argc, argv, {.ranks = 8}));

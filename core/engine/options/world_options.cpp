@@ -32,7 +32,7 @@ void check_between(const char* name, std::size_t value, std::size_t low, std::si
           low, high, value);
 }
 
-// The ranks that run in place of all: sorted, each once. None where all run.
+// Returns the ranks that run in place of all: sorted, each once. None if all run.
 std::vector<RankId> checked_representatives(const WorldOptions& options) {
   if (!options.fold) {
     if (!options.folded_onto.empty())

@@ -8,13 +8,13 @@
 
 namespace simmesh {
 
-// AnnotationEvent says that a rank's program began or ended what it calls by a name.
+// AnnotationEvent says that a rank's program began or ended a named part.
 struct AnnotationEvent {
   std::string_view name;
   bool has_ended;
 };
 
-// Annotation names what its rank does in the scope, for whoever watches the rank: PyTorch's
+// Annotation names the work of its rank in the scope, for everybody who watches the rank: PyTorch's
 // record_function.
 //
 //   Annotation scope("load the batch");

@@ -21,7 +21,7 @@ class ObserverScope {
   ObserverScope(const ObserverScope&) = delete;
   ObserverScope& operator=(const ObserverScope&) = delete;
 
-  // is_observed says whether anybody sees the events; emit tells all observers.
+  // is_observed is true if somebody sees the events; emit passes an event to all observers.
   static bool is_observed() { return !observers().empty(); }
   static void emit(const Event& event) {
     if (!is_observed()) return;

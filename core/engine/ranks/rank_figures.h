@@ -8,8 +8,8 @@
 
 namespace simmesh {
 
-// RankFigures is what a run cost one rank, as far as values don't matter: the figures that a world
-// of shapes only gives, and in which the world with data agrees with it.
+// RankFigures are the costs of a run for one rank, as far as they don't depend on values. A world
+// of shapes only gives the same figures as the world with data.
 struct RankFigures {
   RankId rank = 0;
   Ledger::Bytes total;
@@ -22,7 +22,8 @@ struct RankFigures {
   static RankFigures of(Rank& rank);
 };
 
-// difference says in words in which figure two ranks differ first; empty where they agree in all.
+// difference returns in words the first figure in which two ranks differ; empty if they agree in
+// all.
 std::string difference(const RankFigures& a, const RankFigures& b);
 
 }  // namespace simmesh

@@ -4,10 +4,10 @@
 
 namespace simmesh {
 
-// Watch is a scope in which the ops, collectives, messages, backward passes and annotations of its
-// rank are told to the ObserverScopes of their events. Outside of such scopes nobody is told, and
-// each of them costs one test. Scopes may lie in each other. A scope belongs to the rank that made
-// it, and must end before the rank's body does.
+// Watch is a scope in which the ObserverScopes of its rank get the events of ops, collectives,
+// messages, backward passes and annotations. Outside of such scopes nobody gets them, and each
+// event costs one test. Scopes may be nested. A scope belongs to the rank that made it, and must
+// end before the rank's body does.
 class Watch {
  public:
   // Raises a RuntimeError outside World::run.
@@ -16,8 +16,8 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // Pause hides a part of the scope, for instance one that only serves a report. What begins in it
-  // must end in it.
+  // Pause hides a part of the scope, for instance one that only serves a report. Operations that
+  // begin in it must end in it.
   class Pause {
    public:
     Pause() : rank_(this_rank()), hidden_(rank_.counters()[open_watches]) {
@@ -32,7 +32,7 @@ class Watch {
     std::uint32_t hidden_;
   };
 
-  // is_on says whether the rank that runs is watched.
+  // is_on is true if the rank that runs is watched.
   static bool is_on() {
     Rank* rank = Rank::active();
     return rank && rank->counters()[open_watches] != 0;

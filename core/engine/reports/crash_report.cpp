@@ -24,7 +24,7 @@ namespace {
 // A report that can't be finished must not keep the program alive.
 constexpr unsigned report_seconds_max = 30;
 
-// Line is text that is written without allocating, for a handler may have interrupted malloc.
+// Line is text that is written without allocating: a handler may have interrupted malloc.
 class Line {
  public:
   template <class... Args>
@@ -105,7 +105,7 @@ constexpr std::array<HandledSignal, 5> handled = {{{SIGSEGV, "SIGSEGV"},
                                                    {SIGILL, "SIGILL"},
                                                    {SIGABRT, "SIGABRT"}}};
 
-// ThreadEnd is what a thread keeps from its first run on. A thread's exit, with which std::exit
+// ThreadEnd is kept by a thread from its first run on. A thread's exit, with which std::exit
 // begins, destroys it before the fibers' own data.
 struct ThreadEnd {
   std::unique_ptr<std::byte[]> signal_stack;  // null where the thread has another one

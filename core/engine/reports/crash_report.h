@@ -9,21 +9,21 @@ namespace simmesh {
 
 class ReportedRun;
 
-// A crash is the end of a program inside a rank that no Outcome can tell of: a stack that
-// overflows, std::terminate, std::exit, a rank that never gives up its turn. The report goes to
-// standard error, after what the program printed; it names the rank, the reason, the rank's last
-// operation, the calls it is in and the line that reproduces the run.
+// A crash is the end of a program inside a rank that no Outcome can report: a stack that overflows,
+// std::terminate, std::exit, a rank that never gives up its turn. The report goes to standard
+// error, after what the program printed; it names the rank, the reason, the rank's last operation,
+// its calls and the line that reproduces the run.
 
-// crash_status is the exit status of a program that a crash report ends: that of abort, as shells
-// show it.
+// crash_status is the exit status of a program that a crash report ends: as of abort, in the
+// numbers of shells.
 inline constexpr int crash_status = 134;
 
-// CrashWatch reports, in its scope, what ends the program on the calling thread while a rank of the
-// run is active there: the signals SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT. A stack that
-// overflows ends the program with crash_status; another signal goes on to what the process did with
-// it before, after the report. A rank that calls std::exit ends the program with crash_status too.
-// Under a sanitizer signals are left to the sanitizer. Handlers belong to the process: the first
-// scope installs them, and they stay. Scopes nest, as Worlds do.
+// CrashWatch reports, in its scope, signals that end the program on the calling thread while a rank
+// of the run is active there: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT. A stack that overflows
+// ends the program with crash_status. After the report of another signal, the earlier handler gets
+// it. A rank that calls std::exit ends the program with crash_status too. Under a sanitizer signals
+// are left to the sanitizer. Handlers belong to the process: the first scope installs them, and
+// they stay. Scopes nest, as Worlds do.
 class CrashWatch {
  public:
   explicit CrashWatch(const ReportedRun& run);
@@ -35,20 +35,20 @@ class CrashWatch {
   const ReportedRun* outer_;
 };
 
-// Crash says why a program ends. The run's rank may be no_rank.
+// Crash has the reason for which a program ends. The run's rank may be no_rank.
 struct Crash {
   const ReportedRun& run;
   RankId rank = no_rank;
   std::string_view where;   // "engine/stack"
-  std::string_view reason;  // what follows "rank 3 "
-  // Says what all other ranks were doing as well. Not for signal handlers.
+  std::string_view reason;  // the text after "rank 3 "
+  // Describes all other ranks as well. Not for signal handlers.
   bool tells_of_others = true;
 };
 
-// report_crash flushes what was printed and writes the report.
+// report_crash flushes all output and writes the report.
 void report_crash(const Crash& crash, const StackTrace& trace) noexcept;
 
-// end_program does so with the caller's calls, and ends the program with crash_status. No
+// end_program writes the report with the caller's calls, and ends the program with crash_status. No
 // destructors run.
 [[noreturn]] void end_program(const Crash& crash) noexcept;
 

@@ -23,7 +23,7 @@ void on_interrupt(int) {
 
 void Interrupt::tell(std::string_view text) {
   if (!came_by_signal) return;
-  // On a terminal the cursor stands behind the progress, or behind what was typed.
+  // On a terminal the cursor is after the progress, or after the typed text.
   std::string_view begin = isatty(STDERR_FILENO) ? "\n" : "";
   fmt::print(stderr, "{}{}\n", begin, text);
 }

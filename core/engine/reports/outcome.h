@@ -14,17 +14,18 @@
 
 namespace simmesh {
 
-// Failure says why a run ended early. rank is the first, in rank order, of the ranks that failed by
-// themselves; no_rank for a deadlock, for a schedule that can't be followed and for an interrupt.
+// Failure is the reason for which a run ended early. rank is the first, in rank order, of the ranks
+// that failed by themselves; no_rank for a deadlock, for a schedule that can't be followed and for
+// an interrupt.
 struct Failure {
-  // Kind says what ended the run: a rank's error, a deadlock, a schedule that can't be followed, or
+  // Kind is the kind of the end: a rank's error, a deadlock, a schedule that can't be followed, or
   // an interrupt.
   enum class Kind { error, deadlock, schedule, interrupt };
 
   Kind kind = Kind::error;
   RankId rank = no_rank;
   std::string message;
-  // details has what every other rank was doing, and for a deadlock the cycle and the first call
+  // details has the activity of every other rank, and for a deadlock the cycle and the first call
   // that differs.
   std::string details;
   std::exception_ptr exception;
@@ -49,14 +50,15 @@ struct Outcome {
   std::uint64_t schedule_hash = 0;
   std::uint64_t steps = 0;
   std::size_t ranks = 0;
-  // Simulated bytes are those of the rank that held the most; physical bytes are what the process
-  // used for buffers.
+  // Simulated bytes are those of the rank that held the most; physical bytes are those that the
+  // process used for buffers.
   std::int64_t peak_bytes = 0;
   std::int64_t physical_peak_bytes = 0;
   std::uint64_t copies_on_write = 0;
-  // live_storages counts what the bodies left alive, for instance in variables outside them.
+  // live_storages counts the storages that the bodies left alive, for instance in variables outside
+  // them.
   std::int64_t live_storages = 0;
-  // choices is the recorded schedule, where WorldOptions::record_choices asked for it.
+  // choices is the recorded schedule, if WorldOptions::record_choices asked for it.
   std::vector<RankId> choices;
   // touches holds the uses that are sensitive to their order. None means that every schedule is
   // equivalent to this one.
@@ -67,14 +69,14 @@ struct Outcome {
   bool shapes_only = false;
   std::vector<RankFigures> figures;
   std::string fold_difference;
-  // devices has a report of each rank that was run, where WorldOptions::device modelled devices.
-  // Times are those of runs that were ok.
+  // devices has a report of each rank that was run, if WorldOptions::device modelled devices. Times
+  // are those of runs that were ok.
   std::vector<DeviceReport> devices;
   std::optional<Failure> failure;
   Repro repro;
 
   bool ok() const { return !failure; }
-  // was_interrupted says whether somebody's request ended the run, and no failure of its own.
+  // was_interrupted is true if a request ended the run, and no failure of its own.
   bool was_interrupted() const { return failure && failure->kind == Failure::Kind::interrupt; }
   bool is_folded() const { return shapes_only && figures.size() < ranks; }
   // rethrow raises the failing rank's own exception, or a RuntimeError with the report; returns if
@@ -82,8 +84,8 @@ struct Outcome {
   void rethrow() const;
 };
 
-// report returns the failure in full, ending with the line that reproduces it; empty where the run
-// was ok.
+// report returns the failure in full, ending with the line that reproduces it; empty if the run was
+// ok.
 std::string report(const Outcome& outcome);
 
 // to_string returns one line for a run that was ok, else the report.

@@ -6,16 +6,16 @@
 
 namespace simmesh {
 
-// RunProgress says how far something that makes many runs has come.
+// RunProgress has the progress of something that makes many runs.
 struct RunProgress {
   std::string_view what;  // "schedules"
   std::uint64_t done = 0;
-  std::uint64_t total = 0;  // at most so many
+  std::uint64_t total = 0;  // at most that many
   std::uint64_t failed = 0;
 };
 
-// GoesOn is told before each run how far it came, on the calling thread. If it returns false, no
-// further run begins.
+// GoesOn is called before each run with the progress, on the calling thread. If it returns false,
+// no further run begins.
 using GoesOn = std::function<bool(const RunProgress& progress)>;
 
 }  // namespace simmesh

@@ -35,7 +35,7 @@ void add_notes(ChromeTrace& chrome, const RunRecords& run, bool shows_events) {
   chrome.note("time", run.clocks.empty() ? "1 us is a step of the schedule"
                       : shows_events     ? "simulated; in tracks of events 1 us is a step"
                                          : "simulated");
-  // Bytes that the process used aren't the same in every run, and so aren't here.
+  // The process's bytes aren't the same in every run, so the file doesn't have them.
   chrome.note("outcome", run.outcome.ok() ? "ok" : report(run.outcome));
   chrome.note("ranks", run.outcome.ranks);
   chrome.note("steps", run.outcome.steps);

@@ -11,11 +11,11 @@
 
 namespace simmesh {
 
-// trace_events_max returns how many events a run keeps: the option, and at least a million where a
-// trace file is written.
+// trace_events_max returns the number of events that a run keeps: the option, and at least a
+// million if a trace file is written.
 std::size_t trace_events_max(const WorldOptions& options);
 
-// RunRecords is what a run leaves behind for its trace file.
+// RunRecords are the records of a run for its trace file.
 struct RunRecords {
   const WorldOptions& options;
   const Outcome& outcome;
@@ -29,7 +29,8 @@ struct RunRecords {
 // devices its one track has the engine's events, with steps of the schedule as time. With devices
 // there is a track for each of its streams, with the operations in simulated time; the engine's
 // events are there too if the run failed, because operations then end where the failure was.
-// otherData says what was run, how it ended, and how many of the oldest events were dropped.
+// otherData has the program, the end of the run, and the number of the oldest events that were
+// dropped.
 std::string run_trace(const RunRecords& run);
 
 }  // namespace simmesh

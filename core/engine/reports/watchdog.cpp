@@ -34,7 +34,7 @@ void answer(int, siginfo_t*, void* context) {
   asked_trace_is_there = true;
 }
 
-// The calls that another thread is in; none if it doesn't answer.
+// Returns the calls of another thread; none if it doesn't answer.
 StackTrace trace_of(pthread_t thread) {
   struct sigaction action = {};
   action.sa_sigaction = answer;
@@ -74,7 +74,7 @@ class WatchdogThread {
   void remove(Watchdog& watchdog) {
     std::lock_guard lock(mutex_);
     auto found = std::find(watchdogs_.begin(), watchdogs_.end(), &watchdog);
-    // A run that its parent had begun is unknown to the thread of a forked child.
+    // The thread of a forked child doesn't know a run that its parent had begun.
     if (found == watchdogs_.end()) return;
     watchdogs_.erase(found);
     if (watchdog.outer_) --watchdog.outer_->inner_;
@@ -95,7 +95,8 @@ class WatchdogThread {
     for (;;) {
       changed_.wait(lock, [this] { return !watchdogs_.empty(); });
       changed_.wait_for(lock, tick_length, [] { return false; });
-      // However late this thread goes on, as after a debugger's stop, the others had little time.
+      // However late this thread runs again, as after a debugger's stop, the others had little
+      // time.
       for (Watchdog* watchdog : watchdogs_) watchdog->tick(tick_length);
     }
   }

@@ -9,20 +9,20 @@ namespace simmesh {
 class ReportedRun;
 
 // Watchdog looks at a run in progress from another thread, for as long as it exists. If no rank
-// gives up its turn for the timeout, of wall time in which the process ran, or within a second
-// after Interrupt::request, the rank that has it is reported with the calls that it is in, and the
-// program ends: with crash_status, or Interrupt::exit_status. While a rank runs a World of its own,
-// only that one is looked at.
+// gives up its turn for the timeout, in wall time in which the process ran, or within a second
+// after Interrupt::request, the rank that has it is reported with its calls, and the program ends:
+// with crash_status, or Interrupt::exit_status. While a rank runs a World of its own, only that one
+// is looked at.
 class Watchdog {
  public:
-  // Outer is that of the run whose rank starts this one, if any; its timeout counts where this one
-  // has none. Without a timeout of more than 0 only interrupts are looked for.
+  // outer is the watchdog of the run whose rank starts this one, if any; its timeout counts if this
+  // one has none. Without a timeout above 0 only interrupts are looked for.
   Watchdog(const ReportedRun& run, std::chrono::duration<double> timeout, Watchdog* outer);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // is_needed says whether a run has to be looked at.
+  // is_needed is true if a run must be looked at.
   static bool is_needed(std::chrono::duration<double> timeout);
 
  private:

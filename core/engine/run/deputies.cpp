@@ -45,8 +45,8 @@ RankId Deputies::end(const Work& work, std::exception_ptr error) {
 
 void Deputies::await(const Work& work) { awaited_.push_back(work); }
 
-// Returns the failure that strands a crew, null for none: where all deputies that were in the work
-// of that number have failed, none is left behind.
+// Returns the failure that strands a crew, null for none. If all deputies with work of that number
+// have failed, none is stranded.
 const DeputyWork* Deputies::failure_in(std::size_t crew, const IsBlocked& is_blocked) const {
   for (const Work& work : failed_) {
     if (crew_of(options_, work->deputy) != crew) continue;

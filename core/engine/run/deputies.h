@@ -11,8 +11,8 @@
 
 namespace simmesh {
 
-// Deputies is the book of the work that the ranks of one run have given to their deputies: what
-// each deputy has to do, which rank waits for what, what has failed, and what can't end because
+// Deputies keeps the work that the ranks of one run have given to their deputies: the work of each
+// deputy, the ranks that wait for it, the work that failed, and the work that can't end because
 // another deputy of the same crew has failed. It suspends and wakes nobody: its callers, who have
 // the turn, do that.
 //
@@ -28,26 +28,27 @@ class Deputies {
   void give(const Work& work);
   // begin takes the oldest work off a deputy's list; null for an empty list.
   Work begin(RankId deputy);
-  // end marks work as done, with what it raised, null for nothing. Returns the rank that waits for
-  // the work, and has to be woken; no_rank for none.
+  // end marks work as done, with its error, null for none. Returns the rank that waits for the
+  // work, and must be woken; no_rank for none.
   RankId end(const Work& work, std::exception_ptr error);
 
-  // await says that the owner of the work blocks until the work is over.
+  // await notes that the owner of the work blocks until the work is over.
   void await(const Work& work);
 
-  // IsBlocked says whether a deputy is blocked. It is asked when no rank can run.
+  // IsBlocked is true for a deputy that is blocked. It is called when no rank can run.
   using IsBlocked = std::function<bool(RankId deputy)>;
 
   bool is_stranded(std::size_t crew, const IsBlocked& is_blocked) const;
 
-  // give_up_stranded ends the work of stranded crews that ranks wait for, with a RuntimeError that
-  // names the deputy that failed. Returns these ranks, which have to be woken.
+  // give_up_stranded ends the work of stranded crews for which ranks wait, with a RuntimeError that
+  // names the deputy that failed. Returns these ranks, which must be woken.
   std::vector<RankId> give_up_stranded(const IsBlocked& is_blocked);
 
-  // unheard returns the work that failed without its owner being told, in the order of failures.
+  // unheard returns the work that failed and whose owner didn't hear of it, in the order of
+  // failures.
   std::vector<Work> unheard() const;
 
-  // drop empties the lists. Whoever still has such work finds nothing in it.
+  // drop empties the lists, also for everybody who still has such work.
   void drop();
 
  private:

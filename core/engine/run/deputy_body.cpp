@@ -4,8 +4,8 @@ namespace simmesh {
 
 namespace {
 
-// Returns what the work raised. Whatever the work holds is gone before anybody hears of its end,
-// and also if the run ends meanwhile.
+// Returns the error of the work. The captures of the work are destroyed before anybody hears of its
+// end, and also if the run ends meanwhile.
 std::exception_ptr error_of(std::function<void()>& work) {
   std::exception_ptr error;
   try {

@@ -20,10 +20,10 @@ struct DeputyWork final : Waitable {
   std::uint64_t object = 0;  // its name in a TouchLog
   std::exception_ptr error = nullptr;
   bool is_done = false;
-  bool is_lost = false;         // it can't end, for another deputy of the crew has failed
-  bool error_is_known = false;  // the owner was told of the error
+  bool is_lost = false;         // it can't end: another deputy of the crew has failed
+  bool error_is_known = false;  // the owner has heard of the error
 
-  // is_over says whether the owner has nothing to wait for any more.
+  // is_over is true if the owner has nothing to wait for any more.
   bool is_over() const { return is_done || is_lost; }
 
   std::string group() const override { return deputy_name; }

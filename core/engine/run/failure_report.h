@@ -12,11 +12,11 @@
 
 namespace simmesh {
 
-// FailureReport says why a run failed, and what each of its ranks was doing. It only reads; nobody
-// runs meanwhile.
+// FailureReport describes why a run failed, and the activity of each of its ranks. It only reads,
+// while nobody runs.
 class FailureReport {
  public:
-  // Parts is what the report reads. All of it must outlive the report.
+  // Parts are the inputs of the report. All of them must outlive it.
   struct Parts {
     const WorldOptions& options;
     gsl::span<const Seat> seats;
@@ -29,7 +29,7 @@ class FailureReport {
   // numbers of ranks and deputies; nullopt if none did.
   std::optional<Failure> of_rank() const;
 
-  // of_standstill returns why the ranks don't go on though none has failed: the schedule can't be
+  // of_standstill returns why the ranks stand still though none has failed: the schedule can't be
   // followed, the run was interrupted, or this is a deadlock.
   Failure of_standstill(const Picks& picks) const;
 

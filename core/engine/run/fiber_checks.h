@@ -22,8 +22,8 @@ class FiberChecks {
       refuse_floating_point(seat.rank.id());
   }
 
-  // find_overflow gives the seat its exception if the gap below its stack was written to, which
-  // only stacks without guard pages allow.
+  // find_overflow gives the seat an exception if the gap below its stack was written to, which only
+  // stacks without guard pages allow.
   void find_overflow(Seat& seat) const;
 
  private:

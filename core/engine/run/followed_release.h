@@ -4,11 +4,10 @@
 
 namespace simmesh {
 
-// followed_release returns the release of the world that the calling rank is in; the newest where
-// no rank calls.
+// followed_release returns the release of the calling rank's world; the newest if no rank calls.
 Release followed_release();
 
-// follows says whether the followed release behaves in the new way.
+// follows is true if the followed release behaves in the new way.
 bool follows(ReleaseChange change);
 
 }  // namespace simmesh

@@ -36,7 +36,7 @@ struct Devices {
   }
 };
 
-// The times of a run that failed would be those of a part of it.
+// The times of a failed run would cover only a part of it.
 std::vector<DeviceReport> device_reports(gsl::span<Seat> seats, bool has_failed) {
   Devices devices(seats);
   std::vector<const Timeline*> logs;

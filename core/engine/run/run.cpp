@@ -91,7 +91,7 @@ void Run::begin() {
   Watchdog* outer = nullptr;
   if (in_rank() && this_rank().run().watchdog_) outer = &*this_rank().run().watchdog_;
   std::chrono::duration<double> timeout(options_.timeout_seconds);
-  // A host that looks itself can't do so while a rank keeps all of the host's threads waiting.
+  // A host that looks for itself can't do so while a rank keeps all of the host's threads waiting.
   if (options_.ranks_are_threads && options_.thread_host) timeout *= 2;
   if (Watchdog::is_needed(timeout) || outer) watchdog_.emplace(*this, timeout, outer);
 }
@@ -140,9 +140,9 @@ bool Run::has_failed() const {
                      [](const Seat& seat) { return seat.exception != nullptr; });
 }
 
-// No rank can run. Gives up work that can't end any more, or else lets time pass, and returns
-// whether some rank can go on now. Once a rank has failed no time passes: the others may be polling
-// for what it would have done.
+// Called when no rank can run. Gives up work that can't end any more, or else lets time pass, and
+// returns whether some rank can run now. Once a rank has failed no time passes: the others may be
+// polling for its work.
 bool Run::lets_ranks_go_on() {
   if (turns_.picks().is_ending()) return false;
   std::vector<RankId> woken = deputies_.give_up_stranded(is_blocked());

@@ -24,7 +24,7 @@
 
 namespace simmesh {
 
-// RankEnded is thrown through a rank's frames when its run has ended because of another rank. It is
+// RankEnded passes through a rank's frames when its run has ended because of another rank. It is
 // not a std::exception, so that handlers of errors let it pass.
 struct RankEnded {};
 
@@ -37,9 +37,9 @@ struct RankEnded {};
 //   run.take_turn(rank);
 //   if (!has_arrived) run.block(rank, {.operation = "recv", .site = site});  // until wake(rank)
 //
-// A Run is made for one run and is gone with it. Its parts know one thing each: Picks which rank is
-// next, Turns who has the turn, Seats how a rank is suspended, Deadlines the time, Deputies the
-// work in the background, TouchLog what the explorer may reorder.
+// A Run is made for one run and is gone with it. Its parts know one thing each: Picks the next
+// rank, Turns the holder of the turn, Seats the way to suspend a rank, Deadlines the time, Deputies
+// the work in the background, TouchLog the uses that the explorer may reorder.
 class Run final : public SeatedRun {
  public:
   using Body = std::function<void(Rank&)>;
@@ -77,12 +77,12 @@ class Run final : public SeatedRun {
   // block suspends the rank, which has the turn, until wake; it costs one switch. Afterwards the
   // rank may be without the turn. Raises RankEnded if the run ends first.
   void block(Rank& rank, const Activity& activity);
-  // block_until does the same, but at most until the run's time has come to the deadline, and takes
-  // the turn. Returns false if the deadline came first.
+  // block_until blocks in the same way, but at most until the run's time has come to the deadline,
+  // and takes the turn. Returns false if the deadline came first.
   bool block_until(Rank& rank, const Activity& activity, double deadline_seconds);
 
   // wake makes a blocked rank runnable. It does nothing for one whose deadline has come. The caller
-  // has the turn. wakes says whether it would do anything.
+  // has the turn. wakes is true if wake would do anything.
   void wake(RankId rank);
   bool wakes(RankId rank) const { return seats_[rank].state == Seat::State::blocked; }
 
@@ -116,14 +116,14 @@ class Run final : public SeatedRun {
   TouchLog& touches() { return touches_; }
   Deputies& deputies() { return deputies_; }
 
-  // For the seats.
+  // The next members are for the seats.
   std::vector<Seat>& seats() override { return seats_; }
   Turns& turns() override { return turns_; }
   void run_body(Seat& seat) override;
   bool settle() override;
   void interrupt() override { turns_.picks().interrupt(); }
 
-  // For the watchdog and crash reports.
+  // The next members are for the watchdog and crash reports.
   std::uint64_t progress() const override {
     return step() + heartbeats_.load(std::memory_order_relaxed);
   }

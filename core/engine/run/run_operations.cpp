@@ -11,7 +11,7 @@ namespace simmesh {
 
 namespace {
 
-// A handler that lets nothing through may sit in a loop around an operation.
+// A handler that catches everything may be in a loop around an operation.
 constexpr std::uint8_t times_ended_max = 200;
 
 }  // namespace
@@ -63,7 +63,7 @@ SIMMESH_OWN_FRAME const Fault* Run::fault_at(Rank& rank, const char* operation,
   return nullptr;
 }
 
-// The frames that a rank waits in are read again when it goes on: the fewer the better.
+// The frames in which a rank waits are read again when it continues: the fewer the better.
 SIMMESH_ONE_FRAME void Run::block(Rank& rank, const Activity& activity) {
   Seat& seat = seats_[rank.id()];
   if (seat.ended) end_rank(seat);

@@ -13,9 +13,9 @@
 
 namespace simmesh {
 
-// RunResources is what a World keeps from run to run because it is dear to make. All else belongs
-// to a Run and is gone with it, so no run can see anything of an earlier one. Each run begins with
-// an empty trace and no seats, and only finds room for them.
+// RunResources are the parts that a World keeps from run to run because they are expensive to make.
+// All else belongs to a Run and is gone with it, so no run can see anything of an earlier one. Each
+// run begins with an empty trace and no seats, and only finds room for them.
 struct RunResources {
   explicit RunResources(const WorldOptions& options);
 

@@ -8,7 +8,7 @@
 
 namespace simmesh {
 
-// SharedObject is what the schedule knows of a Shared value: that it exists, and when it is used.
+// SharedObject is a Shared value as the schedule knows it: its existence, and its uses.
 class SharedObject {
  public:
   // Two objects of one run need different names.
@@ -21,9 +21,9 @@ class SharedObject {
   std::uint64_t number_;
 };
 
-// Shared is a value that ranks share outside any collective. Real ranks can't; it is for tests of
-// what happens if something does, and for simulated services. Each use is a point of the schedule,
-// and the explorer tries the uses in every order.
+// Shared is a value that ranks share outside any collective. Real ranks can't share one. It is for
+// tests of programs that do, and for simulated services. Each use is a point of the schedule, and
+// the explorer tries the uses in every order.
 //
 //   Shared<int> counter("counter", 0);
 //   world.run([&](Rank&) { counter.use([](int& value) { ++value; }); });

@@ -9,9 +9,9 @@
 
 namespace simmesh {
 
-// TouchLog is the list of all uses, in one run, of objects whose users' order can matter, and which
-// of these objects are known to be sensitive to it. The explorer reorders the uses of sensitive
-// objects. The caller has the turn.
+// TouchLog is the list of all uses, in one run, of objects for which the order of their users can
+// matter, with the objects that are known to be sensitive to it. The explorer reorders the uses of
+// sensitive objects. The caller has the turn.
 class TouchLog {
  public:
   // The picks must outlive this.
@@ -19,12 +19,12 @@ class TouchLog {
 
   // add records that a rank uses an object in the current step, and tells the policy.
   void add(RankId rank, std::uint64_t object);
-  // is_listened_to says whether the policy wants to know. Otherwise uses that only matter to who
-  // asks about them need not be recorded.
+  // is_listened_to is true if the policy wants to know. Otherwise a use that only matters to the
+  // rank that asks about it need not be recorded.
   bool is_listened_to() const { return picks_.is_listened_to(); }
 
-  // mark_sensitive says that the order of an object's users matters; mark_all_sensitive says so of
-  // every object, because a rank has asked what others have done so far.
+  // mark_sensitive notes that the order of an object's users matters. mark_all_sensitive notes it
+  // for every object, because a rank has asked about the progress of others.
   void mark_sensitive(std::uint64_t object) { sensitive_.insert(object); }
   void mark_all_sensitive() { all_are_sensitive_ = true; }
 

@@ -15,7 +15,7 @@ namespace simmesh {
 
 namespace {
 
-// A ring: at most all ranks are runnable at once.
+// FifoPolicy keeps a ring: at most all ranks are runnable at once.
 class FifoPolicy final : public SchedulePolicy {
  public:
   explicit FifoPolicy(std::size_t ranks) {
@@ -73,7 +73,7 @@ class PctPolicy final : public SchedulePolicy {
     std::push_heap(heap_.begin(), heap_.end());
   }
 
-  // A drop falls on the rank that would run at that step: it goes below all others, and the next
+  // A drop happens to the rank that would run at that step: it goes below all others, and the next
   // best runs.
   RankId pick() override {
     while (next_drop_ < drops_.size() && drops_[next_drop_] == step_) {

@@ -14,29 +14,28 @@ namespace simmesh {
 using RankId = std::uint32_t;
 inline constexpr RankId no_rank = std::numeric_limits<RankId>::max();
 
-// SchedulePolicy decides, during one run, which runnable rank goes next. It is a seam: FIFO,
-// seeded, priority, replayed and guided schedules are behind it, the explorer's, and those of
+// SchedulePolicy decides, during one run, which runnable rank runs next. It is a seam: FIFO,
+// seeded, priority, replayed and guided schedules implement it, and so do the explorer and
 // programs.
 class SchedulePolicy {
  public:
   virtual ~SchedulePolicy() = default;
 
-  // add says that a rank has become runnable. At the start of a run all ranks are added in
-  // ascending order.
+  // add makes a rank runnable. At the start of a run all ranks are added in ascending order.
   virtual void add(RankId rank) = 0;
 
   // pick removes one of the runnable ranks and returns it; there is at least one. no_rank means
-  // that the policy can't go on; error() then says why, and the run ends.
+  // that the policy can't continue; error() then says why, and the run ends.
   virtual RankId pick() = 0;
 
-  // foreseen returns the rank that the next pick would return as things are, where that is known;
-  // else no_rank. The engine uses it only to fetch the rank's memory early.
+  // foreseen returns the rank that the next pick would return now, if that is known; else no_rank.
+  // The engine uses it only to fetch the rank's memory early.
   virtual RankId foreseen() const { return no_rank; }
 
   virtual std::string error() const { return {}; }
 
-  // touched says that the rank picked last uses an object whose users' order can matter, as far as
-  // the policy listens: only the explorer does.
+  // touched notes that the rank picked last uses an object for which the order of its users can
+  // matter, if the policy listens: only the explorer does.
   virtual void touched(RankId rank, std::uint64_t object) {
     static_cast<void>(rank);
     static_cast<void>(object);
@@ -56,7 +55,7 @@ class Schedule {
  public:
   using MakePolicy =
       std::function<std::unique_ptr<SchedulePolicy>(std::size_t ranks, std::uint64_t seed)>;
-  // Pct is how many random events a priority schedule is made to hit.
+  // Pct has the number of random events that a priority schedule is made to hit.
   struct Pct {
     int depth = 3;  // at least 1
     // The drops fall among the first steps of the run; 0 means 16 steps per rank.
@@ -75,11 +74,11 @@ class Schedule {
   // replay takes ranks separated by commas, "rank*count" for repetitions. Raises a ValueError for
   // anything else.
   static Schedule replay(std::string_view choices);
-  // custom makes a policy of one's own for each run, from the number of ranks and the World's seed;
-  // reports have the name.
+  // custom makes a policy of the caller for each run, from the number of ranks and the World's
+  // seed; reports have the name.
   static Schedule custom(std::string name, MakePolicy make);
 
-  // parse reads what the command takes: fifo, seeded, seeded:SEED, pct:D, replay:FILE,
+  // parse reads the schedules of the command: fifo, seeded, seeded:SEED, pct:D, replay:FILE,
   // choices:LIST, guided:LIST. Raises a ValueError that lists these.
   static Schedule parse(std::string_view text);
 

@@ -43,7 +43,7 @@ boost::fibers::context* FiberScheduler::take_dispatcher() noexcept {
 
 namespace {
 
-// Returns null for the root.
+// Returns the next seat of a lane, null for its root.
 Seat* next_seat(Turns& turns, Lane& lane) {
   if (lane.is_draining) return nullptr;
   if (!lane.after_dispatcher) return turns.next_seat(lane);
@@ -52,7 +52,7 @@ Seat* next_seat(Turns& turns, Lane& lane) {
   return seat;
 }
 
-// Boost.Fiber lets nothing throw here, and its own state has already changed.
+// Ends the program: Boost.Fiber lets nothing throw here, and its own state has already changed.
 [[noreturn]] void refuse_primitive(const ReportedRun& run) noexcept {
   end_program({.run = run,
                .rank = Rank::active()->id(),
@@ -98,7 +98,7 @@ bool FiberScheduler::has_ready_fibers() const noexcept {
   return dispatcher_ != nullptr || !others_.empty();
 }
 
-// Only threads that run no World wait here; they have fibers of their own that sleep.
+// Only threads that run no World wait here; their own fibers may sleep.
 void FiberScheduler::suspend_until(const std::chrono::steady_clock::time_point& time) noexcept {
   if (time != std::chrono::steady_clock::time_point::max()) std::this_thread::sleep_until(time);
 }

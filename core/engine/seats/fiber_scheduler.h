@@ -13,8 +13,8 @@
 namespace simmesh {
 
 // FiberScheduler is Boost.Fiber's scheduling algorithm on every thread that runs a World. While a
-// World runs, only its ranks do: the Turns of the innermost of nested Worlds say who goes next.
-// While none runs, the other fibers of the thread run in the order in which they became ready.
+// World runs, only its ranks do: the Turns of the innermost of nested Worlds choose the next. While
+// none runs, the other fibers of the thread run in the order in which they became ready.
 class FiberScheduler final : public boost::fibers::algo::algorithm {
  public:
   FiberScheduler();
@@ -23,8 +23,8 @@ class FiberScheduler final : public boost::fibers::algo::algorithm {
   // of_this_thread returns the thread's scheduler; the first call installs it.
   static FiberScheduler& of_this_thread();
 
-  // push lets the turns of a run say who goes next on this thread, which is one of the run's lanes,
-  // until pop.
+  // push lets the turns of a run choose the next fiber on this thread, which is one of the run's
+  // lanes, until pop.
   void push(SeatedRun& run, Lane& lane) { levels_.push_back({&run, &run.turns(), &lane}); }
   void pop() { levels_.pop_back(); }
 

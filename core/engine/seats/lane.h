@@ -10,9 +10,9 @@
 
 namespace simmesh {
 
-// Lane is one thread of a run: which fiber the thread is on, and which of its ranks were woken. A
-// null Seat stands for the lane's root, the fiber that drives the ranks: World::run's caller on the
-// first lane, the thread's own fiber on the others.
+// Lane is one thread of a run: the fiber that the thread is on, and those of its ranks that were
+// woken. A null Seat stands for the lane's root, the fiber that drives the ranks: World::run's
+// caller on the first lane, the thread's own fiber on the others.
 struct Lane {
   boost::fibers::context* root = nullptr;
   // current is the fiber that the thread is on; null for the thread's dispatcher.
@@ -21,7 +21,7 @@ struct Lane {
   // Boost.Fiber.
   bool suspends = false;
   pthread_t thread = {};
-  // After its dispatcher the thread goes on with this seat, where there is one, or with its root.
+  // After its dispatcher the thread continues with this seat, if there is one, or with its root.
   std::optional<Seat*> after_dispatcher;
   bool is_draining = false;
 
@@ -39,8 +39,8 @@ struct Lane {
   std::condition_variable changed;
   bool gives_up_turn = false;
 
-  // arrived is called first thing when the thread goes on with a rank; the rank is the active one
-  // from then on.
+  // arrived is called first when the thread continues with a rank. The rank is the active one from
+  // then on.
   void arrived(Seat& seat);
 };
 

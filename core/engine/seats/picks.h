@@ -12,9 +12,9 @@
 
 namespace simmesh {
 
-// Picks is the way of one run through its schedule: it asks the policy which runnable rank goes
-// next, and keeps the record of that: the steps, the schedule hash, the choices. The caller has the
-// turn, except where a comment says otherwise.
+// Picks is the way of one run through its schedule. It asks the policy for the next runnable rank,
+// and keeps the record: the steps, the schedule hash, the choices. The caller has the turn, except
+// where a comment says otherwise.
 //
 //   picks.add(3);
 //   RankId next = picks.next();   // 3, and step() is one more
@@ -30,7 +30,7 @@ class Picks {
   }
 
   // next removes one of the runnable ranks and returns it. no_rank means that none is left, that
-  // the run was interrupted, or that the policy can't go on.
+  // the run was interrupted, or that the policy can't continue.
   RankId next() {
     if (is_ending_) [[unlikely]]
       return next_to_end();
@@ -52,8 +52,8 @@ class Picks {
     return rank;
   }
 
-  // foreseen returns the rank that next would return as things are, where the policy knows that;
-  // otherwise no_rank.
+  // foreseen returns the rank that next would return now, if the policy knows it; otherwise
+  // no_rank.
   RankId foreseen() const { return policy_->foreseen(); }
 
   // step counts the ranks that were picked. Any thread may ask.
@@ -64,21 +64,21 @@ class Picks {
   // take_choices returns the ranks in the order in which they were picked, if they are kept.
   std::vector<RankId> take_choices() { return std::move(choices_); }
 
-  // touched tells the policy that the rank picked last uses an object; is_listened_to says whether
-  // the policy wants to know.
+  // touched notes that the rank picked last uses an object; is_listened_to is true if the policy
+  // wants to know.
   void touched(RankId rank, std::uint64_t object) { policy_->touched(rank, object); }
   bool is_listened_to() const { return listens_; }
 
   // interrupt makes next return no_rank from now on. Any thread may call it.
   void interrupt() { interrupt_is_asked_ = true; }
   bool was_interrupted() const { return was_interrupted_; }
-  // error says why the policy can't go on; empty if it can.
+  // error says why the policy can't continue; empty if it can.
   const std::string& error() const { return error_; }
 
-  // has_run_dry says whether next has nothing to return for want of runnable ranks alone.
+  // has_run_dry is true if next has nothing to return only because no rank is runnable.
   bool has_run_dry() const { return runnable_ == 0 && !was_interrupted_ && error_.empty(); }
 
-  // begin_ending forgets the runnable ranks. Those that are added from now on only unwind: they go
+  // begin_ending forgets the runnable ranks. Ranks that are added from now on only unwind: they go
   // first come, first served, and no record is kept. `ranks` is the number of all ranks.
   void begin_ending(std::size_t ranks);
   bool is_ending() const { return is_ending_; }

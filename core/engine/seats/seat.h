@@ -27,9 +27,9 @@ struct Seat {
     idle,  // a deputy without work
     finished
   };
-  // Turn says how a rank of a run with several threads stands to the turn.
+  // Turn is the state of a rank towards the turn, in a run with several threads.
   enum class Turn : std::uint8_t {
-    released,  // it was woken, and has not gone on yet
+    released,  // it was woken, and has not continued yet
     ahead,     // it runs without the turn
     waiting,   // it waits for the turn
     held       // it has the turn

@@ -27,7 +27,7 @@ SeatThreads& SeatThreads::of_process() {
   return *current;
 }
 
-// Signals are for the threads that the program made.
+// Signals are for the program's own threads.
 SeatThread& SeatThreads::make() {
   guarded_->threads.push_back(std::make_unique<SeatThread>());
   SeatThread& made = *guarded_->threads.back();

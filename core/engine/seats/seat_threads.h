@@ -9,18 +9,18 @@
 
 namespace simmesh {
 
-// SeatThread is a thread that ranks run on, one after the other in different runs. What a program
-// keeps for a thread is warm for the next run.
+// SeatThread is a thread on which ranks run, one after the other in different runs. Caches that a
+// program keeps for a thread are warm for the next run.
 struct SeatThread {
-  std::binary_semaphore turn{0};  // released by whoever lets the thread go on
+  std::binary_semaphore turn{0};  // released to let the thread continue
   std::function<void()> job;      // done once at the begin of a turn, when there is one
   pthread_t thread = {};
   bool is_taken = false;
 };
 
-// SeatThreads is the pool of them. Threads are made when there are too few and never end: they wait
-// for the next run, or for the end of the process. A forked child has none of its parent's threads
-// and gets a pool of its own.
+// SeatThreads is the pool of SeatThreads. Threads are made when there are too few and never end:
+// they wait for the next run, or for the end of the process. A forked child has none of its
+// parent's threads and gets a pool of its own.
 class SeatThreads {
  public:
   // of_process returns the pool of this process.

@@ -9,8 +9,7 @@
 
 namespace simmesh {
 
-// SeatedRun is what Seats ask of the run whose ranks they run. It is a virtual seam because seats
-// stand below the run.
+// SeatedRun is a run as its Seats see it. It is a virtual seam because seats are below the run.
 class SeatedRun : public ReportedRun {
  public:
   virtual const WorldOptions& options() const = 0;

@@ -8,7 +8,7 @@ struct Seat;
 class SeatedRun;
 
 // Seats starts, suspends and resumes the ranks of one run. It is a virtual seam because not every
-// program can run on a fiber: an interpreter keeps state for each thread. Turns decides who goes
+// program can run on a fiber: an interpreter keeps state for each thread. Turns decides who is
 // next, and the run records and reports; both do the same on all seats.
 class Seats {
  public:
@@ -18,11 +18,11 @@ class Seats {
   // and returns when all have ended.
   virtual void run_all(SeatedRun& run) = 0;
 
-  // suspend hands control to the seat that Turns::next_seat names. It returns when the caller,
+  // suspend passes control to the seat that Turns::next_seat names. It returns when the caller,
   // which is the rank of the seat, is named again.
   virtual void suspend(Seat& seat) = 0;
 
-  // thread_of returns the thread that a rank of the run runs on.
+  // thread_of returns the thread on which a rank of the run runs.
   virtual pthread_t thread_of(const Seat& seat) const = 0;
 };
 

@@ -11,8 +11,7 @@ namespace simmesh {
 class ReportedRun;
 
 // ThreadHost is the program in which ranks are threads, such as a Python interpreter. It is a
-// virtual seam because only the host knows what asks it to stop, and what a thread of its own is
-// doing.
+// virtual seam because only the host knows who asks it to stop, and what its own threads are doing.
 class ThreadHost {
  public:
   virtual ~ThreadHost() = default;
@@ -22,8 +21,8 @@ class ThreadHost {
     interrupt,  // the run ends when its rank gives up its turn, as a failed one
     give_up,    // World::run raises a RunGivenUp at once
   };
-  // Turn says which rank runs, on which thread, and for how long it has kept its turn without a
-  // heartbeat: wall time in which the process ran.
+  // Turn has the rank that runs, its thread, and the time for which it has kept its turn without a
+  // heartbeat, in wall time in which the process ran.
   struct Turn {
     RankId rank;
     pthread_t thread;

@@ -16,14 +16,14 @@ namespace simmesh {
 
 // ThreadSeats gives every rank a thread of the process's pool. One of them runs at a time: it
 // passes the turn on when it is suspended or ends. The thread that called World::run waits, and
-// asks the host now and then whether to go on.
+// asks the host now and then if it should continue.
 class ThreadSeats final : public Seats {
  public:
   // Without a host nobody is asked.
   explicit ThreadSeats(ThreadHost* host) : host_(host) {}
 
-  // Raises a RunGivenUp where the host gives up the run. The run and this must then stay where they
-  // are until the process ends.
+  // Raises a RunGivenUp if the host gives up the run. The run and this object must then stay where
+  // they are until the process ends.
   void run_all(SeatedRun& run) override;
   void suspend(Seat& seat) override;
   pthread_t thread_of(const Seat& seat) const override;

@@ -13,16 +13,16 @@
 
 namespace simmesh {
 
-// Turns hands the turn of one run from seat to seat, in the order of its Picks. One seat at a time
+// Turns passes the turn of one run from seat to seat, in the order of its Picks. One seat at a time
 // has the turn, and only that seat's rank may touch what ranks share. With one thread the rank that
 // runs has it. With several, a rank that was woken runs ahead on its thread until it takes the
 // turn. The thread whose rank gives up the turn makes the next pick.
 //
-// Where no rank can go on, the root of the first lane gets the turn.
+// If no rank can run, the root of the first lane gets the turn.
 class Turns {
  public:
-  // Turns puts each seat on a lane: rank r on lane r modulo WorldOptions::threads, deputies on that
-  // of their rank, so that the two never run at once.
+  // Turns puts each seat on a lane: rank r on lane r modulo WorldOptions::threads, and deputies on
+  // the lane of their rank, so that the two never run at once.
   Turns(const WorldOptions& options, std::vector<Seat>& seats, Seats& seating,
         std::unique_ptr<SchedulePolicy> policy);
   Turns(const Turns&) = delete;
@@ -50,7 +50,7 @@ class Turns {
   }
   bool has(const Seat& seat) const { return has_one_thread_ || seat.turn == Seat::Turn::held; }
 
-  // give_up suspends the rank of a seat, which has the turn, and returns when the rank goes on:
+  // give_up suspends the rank of a seat, which has the turn, and returns when the rank continues:
   // then, with several threads, without the turn.
   void give_up(Seat& seat) {
     seat.lane->gives_up_turn = true;
@@ -62,7 +62,7 @@ class Turns {
     seat.lane->current_has_ended = true;
   }
 
-  // next_seat returns the seat that goes on next on a lane; null for the lane's root. With several
+  // next_seat returns the seat that runs next on a lane; null for the lane's root. With several
   // threads it blocks while the lane has nothing to do.
   Seat* next_seat(Lane& lane) noexcept;
 

@@ -12,7 +12,7 @@ namespace simmesh {
 
 namespace {
 
-// ArenaStack hands one stack of the arena to Boost.Fiber; the arena frees all of them at once.
+// ArenaStack gives one stack of the arena to Boost.Fiber; the arena frees all of them at once.
 struct ArenaStack {
   using traits_type = boost::context::stack_traits;
 

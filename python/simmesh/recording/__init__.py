@@ -5,7 +5,7 @@
     simmesh.recording.again("cases.jsonl", out="newer.jsonl")
 
 PyTorch's code runs unedited; its ranks are those of a simulated job in this process.
-docs/record_cases.md says what each kind holds.
+docs/record_cases.md describes each kind.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def again(
     out: str | os.PathLike[str] | None = None,
     settings: Settings = Settings(),
 ) -> list[Case]:
-    """Asks the installed PyTorch what the cases of a file ask, whoever recorded them.
+    """Asks the installed PyTorch the questions of a file's cases, whoever recorded them.
 
     With ``kinds``, only cases of these kinds.
     """

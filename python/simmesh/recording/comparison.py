@@ -7,12 +7,12 @@ from typing import Any
 
 from simmesh.recording.cases import Case
 
-# Who answered, which differs between any two versions.
+# The field says who answered, which differs between any two versions.
 _SAID_BY = ("source",)
 
 
 def differences(old: Case, new: Case) -> list[str]:
-    """One line for each place where answers differ, as ``collectives.all_gather: 2, then 1``."""
+    """Returns a line for each place that differs, as ``collectives.all_gather: 2, then 1``."""
     fields = [
         {name: value for name, value in case.items() if name not in _SAID_BY} for case in (old, new)
     ]

@@ -34,7 +34,8 @@ def name_of(dtype: torch.dtype) -> str:
 
 
 def values(shape: Sequence[int], data: Mapping[str, Any], dtype: str | None = None) -> torch.Tensor:
-    """The tensor of ``shape`` whose elements the record ``data`` gives by rule and seed.
+    """Returns the tensor of ``shape`` whose elements have the rule and seed of the record
+    ``data``.
 
     ``data`` has ``rule`` and ``seed``, and ``scale``, ``offset`` or ``below`` where it needs them;
     its dtype is ``data["dtype"]`` unless ``dtype`` is given.
@@ -46,7 +47,7 @@ def values(shape: Sequence[int], data: Mapping[str, Any], dtype: str | None = No
 
 
 def partial_seed(seed: int, coordinates: Sequence[int], sizes: Sequence[int]) -> int:
-    """The seed of the logical tensor held at these coordinates of the Partial mesh dims."""
+    """Returns the seed of the logical tensor held at these coordinates of the Partial mesh dims."""
     if not sizes:
         return seed
     position = 0
@@ -111,7 +112,7 @@ def _rounded(numbers: numpy.ndarray, dtype: str) -> torch.Tensor:
 
 
 def _to_odd(numbers: numpy.ndarray) -> numpy.ndarray:
-    # A second rounding, to bfloat16, then gives what a single one would.
+    # A second rounding, to bfloat16, then gives the same as a single one.
     near = numbers.astype(numpy.float32)
     words = near.view(numpy.int32)
     inexact = (near.astype(numpy.float64) != numbers) & (words & 1 == 0)

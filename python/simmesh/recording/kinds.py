@@ -39,7 +39,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 
 
 def kinds_of(words: Iterable[str]) -> list[str]:
-    """The kinds that words name. Raises ValueError for a word that isn't known."""
+    """Returns the kinds that words name. Raises ValueError for an unknown word."""
     kinds: list[str] = []
     for word in words:
         if word not in FAMILIES and word not in KINDS:
@@ -50,7 +50,7 @@ def kinds_of(words: Iterable[str]) -> list[str]:
 
 
 def answered(case: Case, settings: ranks.Settings = ranks.Settings()) -> Case:
-    """The case with the answers of the installed PyTorch, which its ``source`` then names."""
+    """Returns the case with the answers of PyTorch, whose version ``source`` then names."""
     if case["kind"] not in KINDS:
         known = ", ".join(sorted(KINDS))
         raise ValueError(

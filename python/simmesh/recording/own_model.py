@@ -30,8 +30,7 @@ def fsdp(
     out: str | os.PathLike[str] | None = None,
     settings: ranks.Settings = ranks.Settings(),
 ) -> list[cases.Case]:
-    """Records what PyTorch's ``fully_shard`` does with a model, as cases that ``simmesh verify``
-    can run.
+    """Records PyTorch's ``fully_shard`` on a model, as cases that ``simmesh verify`` can run.
 
         simmesh.recording.fsdp(
             build, mesh=(2, 2), wrap=["0", "2"], input_shape=[8, 16], out="own.jsonl"
@@ -84,7 +83,7 @@ def _wraps(
 ) -> list[dict[str, Any]]:
     chosen: list[Wrap]
     if callable(wrap):
-        # Submodules first: parameters belong to the innermost call.
+        # Submodules come first: parameters belong to the innermost call.
         chosen = [
             name
             for name, module in reversed(list(model.named_modules()))

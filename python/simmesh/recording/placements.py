@@ -15,7 +15,7 @@ from simmesh.recording import formula
 
 
 def read(text: str) -> Placement:
-    """The placement that a word of a case means."""
+    """Returns the placement that a word of a case means."""
     if text == "R":
         return Replicate()
     if found := re.fullmatch(r"S\((\d+)\)", text):

@@ -1,4 +1,4 @@
-"""Runs what is recorded on the ranks of a simulated job, with the installed PyTorch."""
+"""Runs recordings on the ranks of a simulated job, with the installed PyTorch."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Settings:
 
 
 def source() -> str:
-    """Which PyTorch the cases are recorded from: the text of their field ``source``."""
+    """Returns the version of the recorded PyTorch: the text of the cases' field ``source``."""
     return f"pytorch {torch.__version__.partition('+')[0]}"
 
 
 def on_ranks(body: Callable[[int], Any], ranks: int, settings: Settings = Settings()) -> list[Any]:
     """Returns the value of ``body(rank)`` on each rank, with the default process group made.
 
-    Raises what the first failing rank raised, with the report as its note.
+    Raises the error of the first failing rank, with the report as its note.
     """
     from simmesh.torch import Schedule, run
 
@@ -69,13 +69,13 @@ def mesh_of(mesh: dict[str, Any]) -> DeviceMesh:
 
 
 def by_rank(values: Sequence[Any]) -> Any:
-    """A value that all ranks have, or else the list of the ranks' values under ``by_rank``."""
+    """Returns the value that all ranks have, or the list of their values under ``by_rank``."""
     first = values[0]
     return first if all(value == first for value in values) else {"by_rank": list(values)}
 
 
 def merge(values: Sequence[Any]) -> Any:
-    """One description of the ranks' descriptions: leaves that differ become ``by_rank``."""
+    """Returns one description of the ranks' descriptions: leaves that differ become ``by_rank``."""
     first = values[0]
     if all(isinstance(value, dict) and value.keys() == first.keys() for value in values):
         return {key: merge([value[key] for value in values]) for key in first}

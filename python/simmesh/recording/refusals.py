@@ -31,7 +31,7 @@ _PHRASES = (
 
 
 def phrase_of(error: BaseException, known: str | None = None) -> tuple[str, str]:
-    """The class and the phrase; ``known``, that of an earlier recording, if it still occurs."""
+    """Returns the class and the phrase: ``known``, an earlier one, if it still occurs."""
     name = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _CLASSES), None)
     if name is None:
         raise error

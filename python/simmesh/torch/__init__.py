@@ -5,7 +5,7 @@
     run = simmesh_torch.run(program, ranks=4, schedule="seeded:7")
 
 ``program(rank)`` is ordinary torch code: it calls ``torch.distributed.init_process_group()`` and
-goes on with DTensor, FSDP2, DDP, pipelining or plain collectives. Tensors are on the CPU.
+then uses DTensor, FSDP2, DDP, pipelining or plain collectives. Tensors are on the CPU.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words that tell values of ranks apart, for the data hash of a run."""
+"""Words that make values of different ranks distinct, for the data hash of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def fingerprint(value: Any) -> int:
     """64 bits of a value's bits: tensors (also sharded ones), numbers, text, and containers of
     them.
 
-    Other values count by their class only, because what they print may differ from run to run.
+    Other values count by their class only, because their text may differ from run to run.
     """
     digest = hashlib.blake2b(digest_size=8)
     _fold(digest, value)

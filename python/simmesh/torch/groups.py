@@ -1,7 +1,7 @@
 """Process groups of ranks: ordinary ProcessGroups whose backend is torch's fake one.
 
 Programs hold torch's own class, so everything that asks a group for its type, name, size or backend
-works as it does in a process of its own; the kernels of simmesh do what the fake backend doesn't.
+works as it does in a process of its own; the kernels of simmesh replace the fake backend's.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from simmesh.torch.rank_state import Group, RankState
 from simmesh.torch.store import RankStore
 from simmesh.torch.work import RankWork
 
-# Those whose backend computes nothing, so that only the rank that made one may use it.
+# Groups whose backend computes nothing, so that only the rank that made one may use it.
 _made: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def group_of(boxed: Any) -> Group | None:
-    """The group behind a process group in an operator's arguments; None if no rank made it.
+    """Returns the group of a process group in an operator's arguments; None if no rank made it.
 
     Raises RuntimeError on a thread that isn't that of the rank which made it.
     """
@@ -195,7 +195,7 @@ def _make(
 
 
 def _backend_config(backend: str) -> str:
-    """Which backend each kind of device has. Raises what torch raises for an unknown one."""
+    """Returns the backend of each kind of device. Raises torch's error for an unknown one."""
     config = c10d.BackendConfig(c10d.Backend(backend))
     for name in config.get_device_backend_map().values():
         if name not in c10d.Backend.backend_list:

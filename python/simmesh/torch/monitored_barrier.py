@@ -25,11 +25,11 @@ class _Gathering:
 def monitored_barrier(
     tensor: Any, group: Group, device_ids: Sequence[int], timeout: int, wait_all_ranks: bool
 ) -> None:
-    """Blocks until the whole group has come; after ``timeout`` ms of virtual time rank 0 names who
-    is missing.
+    """Blocks until the whole group has come; after ``timeout`` ms of virtual time rank 0 names
+    who is missing.
 
-    The other ranks learn from rank 0 how it ended. With ``wait_all_ranks`` rank 0 names all that
-    are missing, otherwise the first.
+    The other ranks learn from rank 0 how it ended. With ``wait_all_ranks`` rank 0 names all missing
+    ranks, otherwise the first.
     """
     state = rank_state.of_rank()
     group.monitored_barriers += 1

@@ -1,10 +1,9 @@
 """The operators of torch's collectives, and how simmesh stands in for them on the CPU.
 
 Every Python and C++ call of a collective ends in an operator of torch's namespace ``c10d``. A
-kernel of ours takes its place for CPU tensors; where it is called outside of a rank, or with a
-group that no rank of ours made, it calls the kernel that was there before. The schemas are compared
-with the expected ones first, so that a torch which changed an operator is refused by name and
-doesn't compute something else.
+kernel of ours takes its place for CPU tensors; outside of a rank, or with a group that no rank of
+ours made, it calls the original kernel. The schemas are compared with the expected ones first, so
+that a torch with a changed operator is refused by name and doesn't compute something else.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _WORK = "__torch__.torch.classes.c10d.Work"
 _ASYNC = "bool async_op=True"
 _TIMED = f"{_ASYNC}, int timeout=-1"
 
-#: What follows an operator's name in its schema.
+# : The rest of an operator's schema, after its name.
 SCHEMAS: dict[str, str] = {
     "_allgather_base_": (
         f"(Tensor output_tensor, Tensor input_tensor, {_GROUP}, {_TIMED}) -> (Tensor, {_WORK})"
@@ -118,8 +117,8 @@ def check_schemas() -> None:
 def install(kernels: dict[str, Kernel], group_of: Callable[[Any], Any]) -> None:
     """Registers the kernels, once for the life of the process.
 
-    ``group_of`` gets an operator's process group as it stands in the arguments and returns what the
-    kernel gets in its place, or None, which means that the kernel that was there before is called.
+    ``group_of`` gets an operator's process group as it stands in the arguments and returns the
+    argument that the kernel gets in its place. None means that the original kernel is called.
     """
     global _library
     if _library is not None:

@@ -13,8 +13,8 @@ from simmesh.torch.isolation.patches import Patches
 class RankFuture(torch.futures.Future):  # type: ignore[type-arg]
     """A Future whose wait gives the turn to other ranks.
 
-    ``is_ready`` says whether ``value`` may be called, and ``block`` waits until it may. Callbacks
-    run on the rank's thread, when it next starts or ends an operation or looks at the future.
+    ``is_ready`` is true if ``value`` may be called, and ``block`` waits until it may. Callbacks run
+    on the rank's thread, when it next starts or ends an operation or looks at the future.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class RankFuture(torch.futures.Future):  # type: ignore[type-arg]
         rank_state.of_rank().futures.append(self)
 
     def poll(self) -> bool:
-        """Completes the future if it is ready; says whether it is complete."""
+        """Completes the future if it is ready; returns whether it is complete."""
         if not self.has_begun and self._is_ready():
             self._finish()
         return bool(super().done())
@@ -53,7 +53,7 @@ class RankFuture(torch.futures.Future):  # type: ignore[type-arg]
         self.then(callback)
 
     def complete(self) -> None:
-        """Blocks until the future is complete. What its value raised is kept for ``wait``."""
+        """Blocks until the future is complete. An error of its value is kept for ``wait``."""
         if not self.has_begun:
             self._block()
             self.poll()

@@ -45,8 +45,8 @@ class Group:
 
 
 class SharedState:
-    """The state that the ranks of one run share outside of their tensors: the seed of what is
-    random, the keys of stores, and who is in which barrier.
+    """The state that the ranks of one run share outside of their tensors: the seed of random
+    generators, the keys of stores, and who is in which barrier.
     """
 
     def __init__(self, ranks: int, seed: int) -> None:
@@ -60,8 +60,8 @@ class SharedState:
 class RankState:
     """One rank's groups, stores and handles of operations.
 
-    torch's C++ code can hold a Store whose Python object would otherwise be gone, and can't use it
-    then, so stores live until the run ends.
+    torch's C++ code can hold a Store, but can't use it once its Python object is gone. So stores
+    live until the run ends.
     """
 
     def __init__(self, rank: int, shared: SharedState) -> None:
@@ -78,8 +78,8 @@ class RankState:
         self._generations: dict[tuple[tuple[int, ...], str], int] = {}
 
     def make_group(self, process_group: Any, members: list[int], name: str) -> Group:
-        """Makes the group behind ``process_group``. One that has the members and name of an earlier
-        one is a new one.
+        """Makes the group of ``process_group``. A second one with the same members and name is a
+        new group.
         """
         key = (tuple(members), name)
         generation = self._generations.get(key, 0)

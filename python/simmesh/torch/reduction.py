@@ -1,6 +1,6 @@
 """The factor of a pre-multiplied sum.
 
-torch's operators get a reduction as an object that tells its kind and not its factor, so the factor
+torch's operators get a reduction as an object that has its kind and not its factor, so the factor
 is noted where a program sets the options of the collective that it calls next.
 """
 

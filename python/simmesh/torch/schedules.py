@@ -1,4 +1,4 @@
-"""Which schedules a program is tried under."""
+"""The schedules under which a program is tried."""
 
 from __future__ import annotations
 

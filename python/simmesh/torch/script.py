@@ -10,10 +10,11 @@ from typing import Any, Callable
 
 
 def program_of(path: Path, arguments: list[str], is_quiet: bool = False) -> Callable[[int], None]:
-    """The body of a rank that runs the script as ``__main__``, with these command-line arguments.
+    """The body of a rank that runs the script as ``__main__``, with these command-line
+    arguments.
 
-    Each rank has a module of its own for it, so that its globals are the rank's. Raises OSError or
-    SyntaxError if the script can't be read. ``is_quiet`` drops what it prints.
+    Each rank has a module of its own for the script, so that its globals are the rank's. Raises
+    OSError or SyntaxError if the script can't be read. ``is_quiet`` drops its output.
     """
     code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
 

@@ -1,4 +1,4 @@
-"""Key-value stores of ranks: what FileStore, TCPStore and rendezvous give in a run."""
+"""Key-value stores of ranks: FileStore, TCPStore and the stores of rendezvous in a run."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class RankStore(dist.Store):
     def compare_set(
         self, key: str, expected_value: str | bytes, desired_value: str | bytes
     ) -> bytes:
-        """Writes if the key has the expected value, or is missing and nothing is expected; returns
-        what is there.
+        """Writes if the key has the expected value, or is missing and nothing is expected.
+        Returns the value that is there.
         """
         _core.yield_now()
         expected, desired = _bytes(expected_value), _bytes(desired_value)

@@ -50,8 +50,8 @@ class RankWork(dist.Work):
         return True
 
     def is_completed(self) -> bool:
-        """Tells whether the operation is complete. This is a point of the schedule: others may run
-        before it.
+        """Returns whether the operation is complete. This is a point of the schedule: others may
+        run before it.
         """
         _core.yield_now()
         return self._has_ended()
@@ -73,7 +73,7 @@ class RankWork(dist.Work):
         return self.results
 
     def source_rank(self) -> int | None:
-        """The rank in the group that a receive got its tensor from."""
+        """Returns the rank in the group from which a receive got its tensor."""
         self.wait()
         if self._source is None:
             raise RuntimeError("[torch/work] expected a receive, got an operation without a source")
@@ -84,8 +84,8 @@ class RankWork(dist.Work):
     def get_future(self) -> torch.futures.Future[list[torch.Tensor]]:
         """A future of the results.
 
-        In a backward it is complete: the caller may be torch's C++ code, which can't give the turn
-        away while it waits for one.
+        In a backward pass it is complete: the caller may be torch's C++ code, which can't give the
+        turn away while it waits for a future.
         """
         if self._future is None:
             self._future = RankFuture(self._has_ended, self.wait, lambda: self.results)

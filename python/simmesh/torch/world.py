@@ -1,4 +1,4 @@
-"""One rank's view of the process groups that exist: what ``torch.distributed`` keeps in module
+"""One rank's view of the process groups that exist. ``torch.distributed`` keeps them in module
 globals.
 """
 

@@ -1,5 +1,5 @@
-"""Runs one of torch's test cases on all ranks, and tells how each rank ended as its process would
-have.
+"""Runs one of torch's test cases on all ranks, and reports each rank's end as that of its
+process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from simmesh.torch import run
 from simmesh.torch.schedules import Schedule, schedules_to_try
 from simmesh.torch_tests import profile
 
-#: How many schedules each test runs under.
+# : The number of schedules under which each test runs.
 schedules = 1
 
 
@@ -46,8 +46,8 @@ def run_ranks(
     the last run. ``between`` is called on the host before every run but the first.
 
     A rank that exits with ``error_code`` or by an exception ends the others, and no further
-    schedule is tried. Raises what the core reports if the run fails by itself: a deadlock, a
-    mismatch, a rank that blocks.
+    schedule is tried. Raises the core's report if the run fails by itself: a deadlock, a mismatch,
+    a rank that blocks.
     """
     endings: list[Ending] = []
     for index, schedule in enumerate(schedules_to_try(schedules)):

@@ -14,7 +14,7 @@ ANSWERS = ("local", "oracle")
 
 
 def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings()) -> dict[str, Any]:
-    """The case with the parts that the installed PyTorch computes."""
+    """Returns the case with the parts that the installed PyTorch computes."""
 
     def body(rank: int) -> dict[str, Any] | None:
         mesh = ranks.mesh_of(case["mesh"])

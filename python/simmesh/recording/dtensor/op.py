@@ -37,7 +37,7 @@ _exchanges: dict[int, int] = {}
 
 
 def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings()) -> dict[str, Any]:
-    """The case with the installed PyTorch's results and collectives, or with its refusal."""
+    """Returns the case with PyTorch's results and collectives, or with its refusal."""
     question = {name: value for name, value in case.items() if name not in ANSWERS}
     with _exchanges_counted():
         results = ranks.on_ranks(lambda rank: _call(case), ranks.world_of(dict(case)), settings)
@@ -54,7 +54,7 @@ def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings())
 @contextmanager
 def _exchanges_counted() -> Iterator[None]:
     # On the CPU a change of the sharded dim is a gather, which counts as the all_to_all that it
-    # stands for.
+    # replaces.
     original = placement_types.shard_dim_alltoall
 
     def counted(*arguments: Any, **keywords: Any) -> Any:

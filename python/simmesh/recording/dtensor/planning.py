@@ -1,4 +1,4 @@
-"""Makes PyTorch's redistributions tell their steps, while cases are recorded."""
+"""Records the steps of PyTorch's redistributions."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def collectives_of(steps: Sequence[dict[str, Any]], mesh_shape: Sequence[int]) -
     """Returns the number of collectives of each kind that the steps need. A step that changes
     tensor dims is one all_to_all.
 
-    On the CPU PyTorch makes an all_to_all of a gather, which isn't counted as one.
+    On the CPU PyTorch replaces an all_to_all by a gather, which isn't counted as one.
     """
     counts: dict[str, int] = {}
     for step in steps:

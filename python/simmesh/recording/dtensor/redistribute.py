@@ -19,7 +19,7 @@ ANSWERS = ("steps", "collectives", "before", "after", "error")
 
 
 def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings()) -> dict[str, Any]:
-    """The case with the steps and bits of the installed PyTorch, or with its refusal.
+    """Returns the case with the steps and bits of the installed PyTorch, or with its refusal.
 
     Raises ValueError if a case is asked of both planners and they answer differently.
     """
@@ -111,7 +111,7 @@ def _plain(source: Sequence[Any]) -> list[Any]:
 
 
 def entry_of(tensor: torch.Tensor, dtype: str) -> dict[str, Any]:
-    """A rank's entry: shape and hash, and the dtype where it isn't the one of the case."""
+    """Returns a rank's entry: shape and hash, and the dtype where it isn't that of the case."""
     entry: dict[str, Any] = {"shape": list(tensor.shape), "hash": formula.bits(tensor)}
     name = formula.name_of(tensor.dtype)
     return entry if name == dtype else {**entry, "dtype": name}

@@ -23,7 +23,8 @@ _KINDS: dict[type, Callable[[Any], dict[str, Any]]] = {
 
 
 def nodes_of(module: nn.Module, name: str = "") -> dict[str, Any]:
-    """The node of a model: nn.Sequential of linear layers, embeddings, activations, layer norms.
+    """Returns the node of a model: nn.Sequential of linear layers, embeddings, activations,
+    layer norms.
 
     Raises ValueError for a module that no node stands for.
     """
@@ -44,7 +45,8 @@ def nodes_of(module: nn.Module, name: str = "") -> dict[str, Any]:
 
 
 def skeleton_of(module: nn.Module, name: str = "") -> dict[str, Any]:
-    """The node of a model that has this one's parameters, by name and shape, and computes nothing.
+    """Returns the node of a model with this one's parameters, by name and shape, that computes
+    nothing.
 
     Raises ValueError for a module that has parameters of its own and submodules with parameters.
     """

@@ -113,7 +113,7 @@ class EventLog:
         return result
 
     def gathered(self, group: Any, output: torch.Tensor) -> None:
-        """Notes what the gather for which a group waited gave."""
+        """Notes the result of the gather for which a group waited."""
         entry = self._pending.pop(id(group), None)
         if entry is not None:
             entry["output_hash"] = formula.bits(output)

@@ -21,7 +21,7 @@ def answer(
     settings: ranks.Settings = ranks.Settings(),
     build: Callable[[Mapping[str, Any]], nn.Module] = nodes.build,
 ) -> dict[str, Any]:
-    """The case with the events of each step and the totals, as the installed PyTorch gives them."""
+    """Returns the case with PyTorch's events of each step, and the totals."""
     steps = [
         {name: value for name, value in step.items() if name != "events"}
         for step in case["program"]

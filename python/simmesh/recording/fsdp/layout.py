@@ -1,4 +1,4 @@
-"""Records the kind ``fsdp_layout``: where ``fully_shard`` keeps elements, collectives' bits."""
+"""Records the kind ``fsdp_layout``: places of elements under ``fully_shard``, collectives' bits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANSWERS = (
 
 
 def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings()) -> dict[str, Any]:
-    """The case with the layouts, states, gradients and collectives of the installed PyTorch."""
+    """Returns the case with PyTorch's layouts, states, gradients and collectives."""
 
     def body(rank: int) -> dict[str, Any]:
         model = nodes.build(case)

@@ -1,4 +1,4 @@
-"""Makes PyTorch's FSDP2 tell a rank's event log what it does, while cases are recorded."""
+"""Records the events of PyTorch's FSDP2 in a rank's event log."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _reshard(log: EventLog, call: Any, group: FSDPParamGroup) -> Any:
 
 
 def _reset_iter_state(log: EventLog, call: Any, group: FSDPParamGroup) -> Any:
-    # The recovery isn't a part of any pass, so cases don't list what it reshards.
+    # The recovery isn't part of any pass, so cases don't list its reshards.
     begin = len(log.events)
     call()
     del log.events[begin:]

@@ -48,7 +48,7 @@ class Program:
         self._outputs[step.get("as", "")] = output
 
     def input_of(self, x: Mapping[str, Any]) -> Tensor:
-        """The input that a step names: a tensor by formula, or a part of an earlier output."""
+        """Returns the input of a step: a tensor by formula, or a part of an earlier output."""
         if "from" in x:
             value = self._outputs[x["from"]]
             if "chunk" in x:

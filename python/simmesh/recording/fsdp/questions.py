@@ -14,7 +14,7 @@ Mesh = Sequence[int]
 
 
 def mesh_of(shape: Mesh) -> dict[str, Any]:
-    """The mesh that ``fully_shard`` gets: one dim shards; of two, the first replicates."""
+    """Returns the mesh that ``fully_shard`` gets: one dim shards; of two, the first replicates."""
     if len(shape) not in (1, 2):
         raise ValueError(
             f"[recording/questions] expected a mesh of one or two dims for fsdp, got {list(shape)}"

@@ -22,7 +22,7 @@ def answer(
     settings: ranks.Settings = ranks.Settings(),
     build: Callable[[Mapping[str, Any]], nn.Module] = nodes.build,
 ) -> dict[str, Any]:
-    """The case with its figures, as the installed PyTorch gives them."""
+    """Returns the case with its figures, as the installed PyTorch gives them."""
     results = ranks.on_ranks(lambda rank: _train(case, build(case), rank), case["world"], settings)
     question = {name: value for name, value in case.items() if name not in ANSWERS}
     steps, parts = case["steps"], case["microbatches"]

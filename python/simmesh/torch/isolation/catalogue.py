@@ -58,7 +58,7 @@ _PATCHED = (
 def parts(
     seed: int, variables: environment.Environment, isolate: Sequence[str | tuple[Any, str]]
 ) -> list[Part]:
-    """The state that is swapped at a switch. What a run imports later starts as the host has it."""
+    """The state that is swapped at a switch. A module imported later starts as on the host."""
     return [
         _own_names(),
         Switches(),
@@ -101,7 +101,7 @@ def _watched() -> Watched:
 
 
 def install(patches: Patches) -> None:
-    """Replaces, for ranks, what would block the process or open a file or port."""
+    """Replaces, for ranks, functions that would block the process or open a file or port."""
     replacements: list[tuple[str, Callable[..., Any]]] = [
         ("rendezvous", groups.rendezvous),
         ("_new_process_group_helper", groups.new_process_group),

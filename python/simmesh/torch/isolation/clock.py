@@ -13,8 +13,8 @@ from simmesh.torch.isolation.patches import Patches
 
 # Seconds since 1970 at the begin of every run: 1 January 2026.
 _BEGIN = 1_767_225_600.0
-# Each look at a clock takes so long (in seconds), so that durations are never zero and waiting
-# loops end.
+# Each look at a clock takes that many seconds, so that durations are never zero and waiting loops
+# end.
 _READ = 1e-6
 
 

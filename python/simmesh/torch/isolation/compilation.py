@@ -1,7 +1,7 @@
 """``torch.compile``, whose programs a process keeps once for each function.
 
-A program may hold what is its rank's own, such as its number or the size of its shard, and would
-run on every rank. In ranks, compiled functions therefore run as they are written.
+A program may hold values of its rank, such as its number or the size of its shard, and would run on
+every rank. In ranks, compiled functions therefore run as they are written.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import torch
 
 from simmesh.torch.isolation.patches import Patches
 
-# Those of the run that is under way.
+# The patches of the run that is under way.
 _patches = Patches()
 
 
 def install(patches: Patches) -> None:
-    """Lets ranks run functions uncompiled: those that are compiled already, and what a rank
-    compiles.
+    """Lets ranks run functions uncompiled: functions that are compiled already, and those that a
+    rank compiles.
     """
     patches.replace(sys.modules[__name__], "_patches", patches)
     patches.around_in_ranks(torch, "compile", _compile)

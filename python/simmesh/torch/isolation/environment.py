@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 from simmesh.torch.isolation.patches import Patches
 
-# The dictionary behind os.environ and os.environb.
+# The dictionary of os.environ and os.environb.
 _TEXT: Any = os.environ
 _BYTES: Any = os.environb if os.supports_bytes_environ else os.environ
 

@@ -1,4 +1,4 @@
-"""Tells whether a dictionary, or a module's or class's names, changed, where Python counts that."""
+"""Tells if a dictionary, or a module's or class's names, changed, where Python counts changes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-# Behind the object's header and the number of items.
+# The field follows the object's header and the number of items.
 _OFFSET = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
 
 
 def version_readers(owners: Sequence[Any]) -> list[ctypes.c_uint64] | None:
-    """For each dictionary, module or class a number that is another one after every change; None if
-    Python has none.
+    """Returns for each dictionary, module or class a number that differs after every change;
+    None if Python has none.
 
     Reading one takes a tenth of the time of looking at a module's functions. The owners must live
     as long as the numbers.

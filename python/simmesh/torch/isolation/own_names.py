@@ -16,7 +16,7 @@ class OwnNames:
     def add(
         self, namespace: dict[str, Any], names: Iterable[str], make: Callable[[Any], Any]
     ) -> None:
-        """Adds those of the names that the namespace has. ``make`` gives a rank's first value."""
+        """Adds the names that the namespace has. ``make`` gives a rank's first value."""
         for name in names:
             if name in namespace:
                 self._names.append((namespace, name))

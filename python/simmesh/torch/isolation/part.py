@@ -8,9 +8,9 @@ from typing import Any, Protocol
 class Part(Protocol):
     """State that is saved for the rank that loses the turn and loaded for the one that gets it.
 
-    ``fresh`` gives what a rank starts with; it is called on the host before the run. ``save`` and
-    ``load`` are called at every change of the turn, so they take about a microsecond and copy
-    nothing that can't have changed.
+    ``fresh`` gives the state with which a rank starts; it is called on the host before the run.
+    ``save`` and ``load`` are called at every change of the turn, so they take about a microsecond
+    and copy nothing that can't have changed.
     """
 
     def fresh(self, rank: int) -> Any: ...

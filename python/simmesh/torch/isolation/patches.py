@@ -16,8 +16,8 @@ _made: dict[tuple[Callable[..., Any], str], Any] = {}
 class Patches:
     """Replacements of attributes, undone in reverse order.
 
-    ``in_ranks`` replaces a function only for the threads of ranks; all others go on with the
-    function that was there. ``around_in_ranks`` does so with one that gets that function as its
+    ``in_ranks`` replaces a function only for the threads of ranks; all other threads keep the
+    original function. ``around_in_ranks`` replaces it by a function that gets the original as its
     first argument.
     """
 

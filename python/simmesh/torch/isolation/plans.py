@@ -1,8 +1,8 @@
 """Plans of redistributions, which each rank makes for itself.
 
 PyTorch caches them in the process by meshes, which are equal on all ranks; but a plan holds sizes
-that depend on the rank's coordinate, so that of another rank would cut uneven shards in the wrong
-place.
+that depend on the rank's coordinate. So the plan of another rank would cut uneven shards in the
+wrong place.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class TorchGenerator:
 
 
 class PythonGenerator:
-    """The generator behind the functions of the module ``random``. Each rank starts with a seed of
+    """The generator of the functions of the module ``random``. Each rank starts with a seed of
     its own.
     """
 

@@ -26,7 +26,7 @@ _propagator: Any = DTensor._op_dispatcher.sharding_propagator
 
 
 class _Strategies:
-    """The registered strategies at the last look, and how often they have changed."""
+    """The registered strategies at the last look, and the number of their changes."""
 
     def __init__(self) -> None:
         self.registered: list[dict[Any, Any]] = []
@@ -53,7 +53,7 @@ class _Strategies:
 
     @staticmethod
     def registries() -> list[dict[Any, Any]]:
-        """Where the strategies are registered."""
+        """Returns the places where the strategies are registered."""
         return [
             value
             for name, value in vars(_propagator).items()
@@ -98,7 +98,7 @@ class _Derived(threading.local):
             self.forget()
 
     def again(self, arguments: Any) -> DeviceMesh | None:
-        """The object of an earlier run that was made with these arguments, if there is one."""
+        """Returns an earlier run's object with these arguments, if there is one."""
         for made in self.earlier:
             mesh = made.mesh()
             if made.arguments == arguments and mesh is not None:

@@ -25,7 +25,7 @@ class Swap:
         self._current = _HOST
 
     def switched(self, rank: int) -> None:
-        """Saves the state of whoever had the turn and loads that of ``rank``."""
+        """Saves the state of the last holder of the turn and loads that of ``rank``."""
         if rank == self._current:
             return
         self._states[self._current] = [save() for save in self._save]
@@ -34,7 +34,7 @@ class Swap:
             load(state)
 
     def restore_host(self) -> None:
-        """Loads what the host had before the first rank got the turn."""
+        """Loads the state that the host had before the first rank got the turn."""
         if self._current != _HOST:
             self.switched(_HOST)
 

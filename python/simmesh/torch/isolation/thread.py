@@ -1,4 +1,4 @@
-"""State of torch that belongs to a thread. Threads of ranks are used again, so it is put back."""
+"""State of torch that belongs to a thread. Threads of ranks are used again, so it is restored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rank_thread() -> Iterator[None]:
     """Runs a rank's program: gradients on, one thread for its operators, and its process groups
     forgotten at the end.
 
-    Operators split their sums by the number of threads, so one thread is what gives the same bits
+    Operators split their sums by the number of threads, so only one thread gives the same bits
     everywhere.
     """
     with (
@@ -42,8 +42,8 @@ def rank_thread() -> Iterator[None]:
 
 @contextmanager
 def isolated_groups() -> Iterator[None]:
-    """Lets torch's C++ registry of process groups be one for each thread, and puts the host's
-    threads back.
+    """Gives each thread a C++ registry of process groups of its own, and restores that of the
+    host's threads.
     """
     threads = torch.get_num_threads()
     torch._C._distributed_c10d._set_thread_isolation_mode(True)
@@ -68,7 +68,7 @@ def _determinism() -> tuple[bool, bool]:
 # The functions that get and set each switch.
 _SWITCHES: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
     (torch.get_default_dtype, torch.set_default_dtype),
-    # Its numbers, because they are compared ten times as fast.
+    # Numbers are compared ten times as fast.
     (lambda: get_debug_level().value, lambda number: set_debug_level(DebugLevel(number))),
     (_anomalies, lambda state: torch.set_anomaly_enabled(*state)),
     (_determinism, lambda state: torch.use_deterministic_algorithms(state[0], warn_only=state[1])),

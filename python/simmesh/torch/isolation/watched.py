@@ -31,10 +31,11 @@ def functions(owner: Any) -> list[str]:
 
 
 class Watched:
-    """Names whose values are swapped only if a rank changed one, as by ``dist.all_reduce = mine``.
+    """Names whose values are swapped only if a rank changed one, as by ``dist.all_reduce =
+    mine``.
 
-    A state is the values of each owner. Where Python counts the changes of namespaces, nothing else
-    is looked at; other parts that write to the same namespaces must come before this one.
+    A state is the values of each owner. Where Python counts the changes of namespaces, only these
+    counts are read. Other parts that write to the same namespaces must come before this one.
     """
 
     def __init__(self, owners: Iterable[tuple[Any, list[str]]]) -> None:
@@ -71,7 +72,7 @@ class Watched:
         return None if self._versions is None else [version.value for version in self._versions]
 
     def _read_again(self, index: int, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The owner's values: the same tuple if none is another, so that a look at it is short."""
+        """Returns the owner's values: the same tuple if none changed, so that looks are short."""
         found = self._read(index)
         # Functions and classes are equal only if they are identical.
         return values if found == values else found
@@ -85,7 +86,7 @@ class Watched:
 
 
 def _values(names: list[str]) -> Any:
-    # One name would give its value instead of a tuple.
+    # One name alone would give its value instead of a tuple.
     return operator.itemgetter(*names, names[0])
 
 

@@ -12,7 +12,7 @@ _change_to_open = os.fchdir
 
 
 class _Place:
-    """The directory in which the process is. It can be gone to again even if it was removed."""
+    """The directory of the process. The process can return to it even if it was removed."""
 
     def __init__(self) -> None:
         self.file = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
@@ -21,7 +21,7 @@ class _Place:
         os.close(self.file)
 
 
-# That of the rank that has the turn; None outside of runs.
+# The directory of the rank that has the turn; None outside of runs.
 _current: _Place | None = None
 
 
@@ -41,7 +41,7 @@ class WorkingDirectory:
 
 
 def install(patches: Patches) -> None:
-    """Notes where ranks go, so that a change of the turn needs no look at it."""
+    """Notes where ranks go, so that a change of the turn needs no look at the directory."""
     patches.replace(sys.modules[__name__], "_current", _Place())
     patches.around_in_ranks(os, "chdir", _noting)
     patches.around_in_ranks(os, "fchdir", _noting)

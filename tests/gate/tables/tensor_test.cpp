@@ -3,24 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "gate/file.h"
+#include "tests/gate/gate_texts.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_refused;
 
 std::string tensor_gate(const std::string& parallel, const std::string& model = "") {
   return "[mesh]\nshape = [2, 4]\nnames = [\"dp\", \"tp\"]\n"
          "[model]\nkind = \"transformer\"\nlayers = 1\nwidth = 8\nheads = 4\nvocabulary = 11\n" +
          model + "[data]\nbatch = 4\nsequence = 8\n[parallel]\n" + parallel +
          "\n[train]\nsteps = 2\n[expect]\nschedules = 2\n";
-}
-
-void expect_refused(const std::string& text, std::string_view words) {
-  try {
-    gate_from_text(text, "a.toml");
-    ADD_FAILURE() << "expected an error with '" << words << "'";
-  } catch (const BadGate& error) {
-    EXPECT_NE(std::string_view(error.what()).find(words), std::string_view::npos) << error.what();
-  }
 }
 
 TEST(GateTensor, ReadsItsKeys) {

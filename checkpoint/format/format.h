@@ -13,8 +13,8 @@
 
 namespace simmesh::checkpoint {
 
-// CheckpointSource is a checkpoint that is written in another format: what it holds, and functions
-// that return the row-major bytes of a tensor and of a chunk of its catalog.
+// CheckpointSource is a checkpoint that is written in another format: its catalog, and functions
+// that return the row-major bytes of a tensor and of a chunk.
 struct CheckpointSource {
   const Catalog& catalog;
   std::function<std::vector<std::byte>(const StoredTensor& tensor)> tensor_bytes;
@@ -22,14 +22,14 @@ struct CheckpointSource {
       chunk_bytes;
 };
 
-// WriteOptions say how a checkpoint is written.
+// WriteOptions are the options of a format that writes.
 struct WriteOptions {
-  // safetensors: a file is ended once it has so many bytes.
+  // The most bytes of a safetensors file with several tensors.
   std::int64_t file_bytes = std::int64_t{5} << 30;
 };
 
-// Format is a format of checkpoints, in one value. Whoever opens, reads, verifies or converts
-// checkpoints asks the list in checkpoint/format/formats.h and knows no format by itself.
+// Format is a format of checkpoints, as one value. open, convert, verify, the reader of chunks and
+// the command ask the list in checkpoint/format/formats.h. They know no format by themselves.
 //
 //   const Format dcp_format = {.name = "dcp",
 //                              .title = "PyTorch's DCP",
@@ -38,27 +38,27 @@ struct WriteOptions {
 //                              .writes = write_dcp,
 //                              .decodes = read_dcp_chunk};
 struct Format {
-  std::string_view name;   // of Catalog::format, and of `simmesh checkpoint convert --format`
-  std::string_view title;  // for people
-  std::string_view marks;  // the files by which it is known, for messages
+  std::string_view name;   // in Catalog::format and in `simmesh checkpoint convert --format`
+  std::string_view title;  // in the command's help
+  std::string_view marks;  // the files by which it is known, in messages
 
-  // opens returns the checkpoint that lies at a place; nullopt if none of this format does. The
-  // place may be a folder, a file, or nothing. Raises a ValueError for a checkpoint that is broken.
+  // opens returns the checkpoint at a place, nullopt if there is none of this format. The place may
+  // be a folder, a file, or nothing. Raises a ValueError for a broken checkpoint.
   std::optional<OpenCheckpoint> (&opens)(const Location& location);
 
-  // writes writes a checkpoint, one tensor in memory at a time. Raises a ValueError where something
-  // is at the place already, and leaves nothing behind where it raises. Null: the format is read
-  // only.
+  // writes writes a checkpoint, with one tensor at a time in memory. Raises a ValueError if
+  // something is at the place already. Leaves nothing behind if it raises. Null: the format is only
+  // read.
   void (*writes)(const CheckpointSource& source, const Location& to,
                  const WriteOptions& options) = nullptr;
 
-  // decodes returns the row-major bytes of a chunk, of which StoredChunk::bytes in the file are
-  // another form. Null: the chunk's bytes are the row-major elements.
+  // decodes returns the row-major bytes of a chunk, whose file has another form of them. Null: the
+  // file has the row-major bytes.
   std::vector<std::byte> (*decodes)(const Store& store, const std::string& folder,
                                     const StoredTensor& tensor, const StoredChunk& chunk) = nullptr;
 
-  // problems returns a sentence for everything that is wrong with the files, beside the bytes of
-  // chunks. Null: the format tells no more.
+  // problems returns a sentence for each problem of the files, except for problems of chunks. Null:
+  // the format has nothing else to check.
   std::vector<std::string> (*problems)(const Location& location,
                                        const OpenCheckpoint& opened) = nullptr;
 };

@@ -12,14 +12,14 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-constexpr std::string_view ending = ".safetensors";
+constexpr std::string_view safetensors_ending = ".safetensors";
 
 // Opens a file by itself, whatever its name.
 OpenCheckpoint open_file(const Location& location) {
   try {
     return {read_safetensors(*location.store, location.name), ""};
   } catch (const Error& error) {
-    if (location.name.ends_with(ending)) throw;
+    if (location.name.ends_with(safetensors_ending)) throw;
     throw Error(error.kind(), "checkpoint/open",
                 fmt::format("{}: expected a folder or a safetensors file, and as such: {}",
                             location.text(), error.message()));
@@ -32,7 +32,7 @@ std::optional<OpenCheckpoint> open_safetensors(const Location& location) {
   std::vector<std::string> files = store.files(location.name);
   auto has_any = [&](const auto& is_meant) {
     return std::any_of(files.begin(), files.end(), [&](const std::string& file) {
-      return file.ends_with(ending) && is_meant(file);
+      return file.ends_with(safetensors_ending) && is_meant(file);
     });
   };
   // DCP's consolidated files may be wrong, unlike its shards: a tensor without dims is zero there.
@@ -89,7 +89,8 @@ void write_files(const CheckpointSource& source, const Location& to, std::int64_
   JsonValue::Object& places = std::get<JsonValue::Object>(weight_map.value);
   std::int64_t total_size = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    std::string name = fmt::format("model-{:05}-of-{:05}{}", i + 1, files.size(), ending);
+    std::string name =
+        fmt::format("model-{:05}-of-{:05}{}", i + 1, files.size(), safetensors_ending);
     std::vector<SafetensorsEntry> entries;
     for (std::size_t tensor : files[i]) {
       entries.push_back(entry_of(tensors[tensor]));

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/gate/check_of.h"
+#include "tests/gate/gate_texts.h"
 
 namespace simmesh {
 namespace {

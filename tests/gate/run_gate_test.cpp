@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gate/result.h"
-#include "tests/gate/check_of.h"
+#include "tests/gate/gate_texts.h"
 
 namespace simmesh {
 namespace {
@@ -12,8 +12,6 @@ namespace {
 using ::testing::HasSubstr;
 using testing::run_text;
 using testing::text_of;
-
-const std::string exact = "[arithmetic]\nmode = \"exact\"\n";
 
 // Returns the perceptron on a number of ranks.
 std::string mlp_on(int ranks) {
@@ -28,7 +26,7 @@ TEST(RunGate, AnyCutOfTheBatchGivesTheBitsOfOneDevice) {
       GateResult result =
           run_text(fmt::format("{}[train]\nsteps = 2\nmicro_batches = {}\n{}[expect]\nsame_as = "
                                "[\"single_device\"]\n",
-                               mlp_on(ranks), micro_batches, exact));
+                               mlp_on(ranks), micro_batches, testing::exact_mode));
       EXPECT_EQ(result.failed(), 0) << text_of(result);
     }
 }
@@ -54,7 +52,7 @@ TEST(RunGate, EveryModelTrains) {
                       "[parallel]\nreplicate = {{}}\n[train]\noptimizer = {{ kind = "
                       "\"adamw\" }}\nclip_grad_norm = 0.5\n{}[expect]\nsame_as = "
                       "[\"single_device\"]\n",
-                      kind, dtype, exact));
+                      kind, dtype, testing::exact_mode));
       EXPECT_EQ(result.failed(), 0) << kind << " " << dtype << "\n" << text_of(result);
     }
 }
@@ -98,7 +96,8 @@ TEST(RunGate, NodesThatDoNotFitAreBad) {
 
 // A failed run is reported with what every rank was doing, and no further checks are made.
 TEST(RunGate, ARunThatFailsIsReported) {
-  GateFile gate = gate_from_text(exact + "[expect]\nsame_as = [\"single_device\"]\n", "g.toml");
+  GateFile gate =
+      gate_from_text(testing::exact_mode + "[expect]\nsame_as = [\"single_device\"]\n", "g.toml");
   gate.train.optimizer = optim::SgdOptions{.nesterov = true};  // nesterov needs a momentum
   GateResult result = run_gate(gate);
   ASSERT_GT(result.failed(), 0) << text_of(result);

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "gate/checked_run.h"
-#include "tests/gate/check_of.h"
+#include "tests/gate/gate_texts.h"
 
 namespace simmesh {
 namespace {

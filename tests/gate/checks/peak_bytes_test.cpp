@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/gate/check_of.h"
+#include "tests/gate/gate_texts.h"
 
 namespace simmesh {
 namespace {

@@ -1,20 +1,18 @@
 #include <gmock/gmock.h>
 
-#include "tests/gate/check_of.h"
+#include "tests/gate/gate_texts.h"
 
 namespace simmesh {
 namespace {
 
 using ::testing::HasSubstr;
 
-const std::string exact = "[arithmetic]\nmode = \"exact\"\n";
-
 TEST(SameAsCheck, ComparesWithOtherRuns) {
   GateResult result = testing::run_text(
       testing::sharded_layer +
       "[expect]\nsame_as = [\"single_device\", \"replicate\", \"fsdp\", { mesh = [2, 2], names = "
       "[\"a\", \"b\"], parallel = { fsdp = { mesh = [\"a\", \"b\"] } } }]\n" +
-      exact);
+      testing::exact_mode);
   EXPECT_EQ(result.failed(), 0) << testing::text_of(result);
   EXPECT_TRUE(testing::check_of(result, "same_as replicate").passed);
   EXPECT_TRUE(testing::check_of(result, "same_as fsdp on [2, 2]").passed);
@@ -36,7 +34,7 @@ TEST(SameAsCheck, SaysWhyAnIdleExpertDiffers) {
       "[mesh]\nshape = [2]\n[model]\nkind = \"moe\"\nlayers = 1\nwidth = 8\nheads = 2\n"
       "vocabulary = 11\nexperts = 8\ntop_k = 1\nhidden = 4\n[data]\nbatch = 2\nsequence = 2\n"
       "[parallel]\nfsdp = {}\n[train]\nsteps = 2\noptimizer = { kind = \"adamw\" }\n" +
-      exact + "[expect]\nsame_as = [\"single_device\"]\n");
+      testing::exact_mode + "[expect]\nsame_as = [\"single_device\"]\n");
   const GateCheck& check = testing::check_of(result, "same_as single_device");
   EXPECT_FALSE(check.passed);
   EXPECT_THAT(check.actual,

@@ -8,6 +8,7 @@
 #include "gate/file.h"
 #include "gate/run_gate.h"
 #include "gate/task.h"
+#include "tests/gate/gate_texts.h"
 #include "training/run_record.h"
 
 namespace simmesh {
@@ -35,13 +36,8 @@ struct ExpertGate {
   GateFile file() const { return gate_from_text(text(), "a.toml"); }
 };
 
-void expect_refused(const ExpertGate& gate, std::string_view words) {
-  try {
-    gate.file();
-    ADD_FAILURE() << "expected an error with '" << words << "'";
-  } catch (const BadGate& error) {
-    EXPECT_NE(std::string_view(error.what()).find(words), std::string_view::npos) << error.what();
-  }
+void expect_refused_expert(const ExpertGate& gate, std::string_view words) {
+  testing::expect_refused(gate.text(), words);
 }
 
 TEST(GateExpert, ReadsItsKey) {
@@ -68,18 +64,20 @@ TEST(GateExpert, CutsRowsOverItsDimToo) {
 }
 
 TEST(GateExpert, RefusesWhatDoesNotGoTogether) {
-  expect_refused({.parallel = "expert = { mesh = \"xp\" }\n"}, "one of dp, ep, got \"xp\"");
-  expect_refused({.parallel = "expert = { tokens = 1 }\n"},
-                 "the nearest known key is 'parallel.expert.mesh'");
-  expect_refused({.parallel = "expert = {}\nzero = { mesh = \"dp\" }\n"}, "one of expert and zero");
-  expect_refused({.parallel = "expert = {}\ntensor = { mesh = \"dp\" }\n"},
-                 "one of expert and tensor");
-  expect_refused({.parallel = "expert = {}\nfsdp = { wrap = [\"block0.mlp.experts.expert1\"] }\n"},
-                 "no single expert in fsdp.wrap");
-  expect_refused({.mesh = "shape = [2, 4]\nnames = [\"dp\", \"ep\"]\n",
-                  .parallel = "expert = {}\nfsdp = { mesh = [\"dp\", \"ep\"], "
-                              "reshard_after_forward = 4 }\n"},
-                 "that divides the 2 shards of experts, got 4");
+  expect_refused_expert({.parallel = "expert = { mesh = \"xp\" }\n"}, "one of dp, ep, got \"xp\"");
+  expect_refused_expert({.parallel = "expert = { tokens = 1 }\n"},
+                        "the nearest known key is 'parallel.expert.mesh'");
+  expect_refused_expert({.parallel = "expert = {}\nzero = { mesh = \"dp\" }\n"},
+                        "one of expert and zero");
+  expect_refused_expert({.parallel = "expert = {}\ntensor = { mesh = \"dp\" }\n"},
+                        "one of expert and tensor");
+  expect_refused_expert(
+      {.parallel = "expert = {}\nfsdp = { wrap = [\"block0.mlp.experts.expert1\"] }\n"},
+      "no single expert in fsdp.wrap");
+  expect_refused_expert({.mesh = "shape = [2, 4]\nnames = [\"dp\", \"ep\"]\n",
+                         .parallel = "expert = {}\nfsdp = { mesh = [\"dp\", \"ep\"], "
+                                     "reshard_after_forward = 4 }\n"},
+                        "that divides the 2 shards of experts, got 4");
   try {
     gate_from_text("[mesh]\nshape = [2]\n[parallel]\nexpert = {}\n", "a.toml");
     ADD_FAILURE();

@@ -2,16 +2,17 @@
 
 #include "gate/explain.h"
 #include "gate/file.h"
-#include "gate/report.h"
 #include "gate/run_gate.h"
+#include "tests/gate/gate_texts.h"
 
 namespace simmesh {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::exact_mode;
+using testing::expect_refused;
 using ::testing::HasSubstr;
 
-const std::string exact_mode = "[arithmetic]\nmode = \"exact\"\n";
 const std::string equals_one_device = exact_mode + "[expect]\nsame_as = [\"single_device\"]\n";
 
 // Returns the text of a gate with a small MLP; `options` go into the key fsdp and `extra` before
@@ -25,21 +26,6 @@ std::string perceptron(const std::string& options, const std::string& extra) {
 GateFile fsdp_gate(const std::string& text) { return gate_from_text(text, "g.toml"); }
 
 GateResult run_sharded(const std::string& text) { return run_gate(fsdp_gate(text)); }
-
-std::string checks_of(const GateResult& result) {
-  return to_text(gsl::span<const GateResult>(&result, 1));
-}
-
-void expect_refused(const std::string& text, const std::string& phrase) {
-  SCOPED_TRACE(text);
-  try {
-    fsdp_gate(text);
-    ADD_FAILURE() << "expected a BadGate";
-  } catch (const BadGate& error) {
-    EXPECT_THAT(error.what(), HasSubstr(phrase));
-    EXPECT_THAT(error.what(), HasSubstr("[g.toml:"));
-  }
-}
 
 std::vector<std::vector<std::string>> wraps_of(const std::string& text) {
   GateFile gate = fsdp_gate(text);
@@ -106,7 +92,7 @@ TEST(GateFsdp, EveryOptionGivesTheBitsOfOneDevice) {
       if (std::string_view(mesh).find("names") != std::string_view::npos)
         all += all.empty() ? "mesh = [\"a\", \"b\"]" : ", mesh = [\"a\", \"b\"]";
       GateResult result = run_sharded(perceptron(all, mesh) + equals_one_device);
-      EXPECT_EQ(result.failed(), 0) << all << "\n" << checks_of(result);
+      EXPECT_EQ(result.failed(), 0) << all << "\n" << testing::text_of(result);
     }
 }
 
@@ -118,7 +104,7 @@ TEST(GateFsdp, EveryModelTrains) {
                       "width = 8\ninit = {{ scale = 0.25 }}\n[data]\nbatch = 8\n[parallel]\n"
                       "fsdp = {{}}\n[train]\nclip_grad_norm = 0.5\n{}",
                       kind, dtype, equals_one_device));
-      EXPECT_EQ(result.failed(), 0) << kind << " " << dtype << "\n" << checks_of(result);
+      EXPECT_EQ(result.failed(), 0) << kind << " " << dtype << "\n" << testing::text_of(result);
     }
 }
 
@@ -130,7 +116,7 @@ TEST(GateFsdp, MixedPrecisionAndFactorsRun) {
                               "param_dtype = \"float16\", output_dtype = \"float32\"",
                               "gradient_divide_factor = 3.0", "grad_dtype = \"bfloat16\""}) {
     GateResult result = run_sharded(perceptron(options, "[mesh]\nshape = [2]\n"));
-    EXPECT_EQ(result.failed(), 0) << checks_of(result);
+    EXPECT_EQ(result.failed(), 0) << testing::text_of(result);
     EXPECT_NEAR(result.losses.at(0), loss, 0.02 * loss) << options;
   }
 }
@@ -146,7 +132,7 @@ TEST(GateFsdp, CountsWhatTrainingCommunicates) {
   EXPECT_FALSE(result.collectives.count("all_reduce"));
   EXPECT_EQ(result.gathers->started(), 5);
   EXPECT_EQ(result.gathers->unused(), 0);
-  EXPECT_THAT(checks_of(result),
+  EXPECT_THAT(testing::text_of(result),
               HasSubstr("all-gathers of parameters: 5 on each rank, 0 of them unused\n"));
 }
 

@@ -3,24 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "gate/file.h"
+#include "tests/gate/gate_texts.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_refused;
 
 std::string tensor_gate(const std::string& parallel, const std::string& model = "") {
   return "[mesh]\nshape = [2, 4]\nnames = [\"dp\", \"tp\"]\n"
          "[model]\nkind = \"transformer\"\nlayers = 1\nwidth = 8\nheads = 4\nvocabulary = 11\n" +
          model + "[data]\nbatch = 4\nsequence = 8\n[parallel]\n" + parallel +
          "\n[train]\nsteps = 2\n[expect]\nschedules = 2\n";
-}
-
-void expect_tensor_refused(const std::string& text, std::string_view words) {
-  try {
-    gate_from_text(text, "a.toml");
-    ADD_FAILURE() << "expected an error with '" << words << "'";
-  } catch (const BadGate& error) {
-    EXPECT_NE(std::string_view(error.what()).find(words), std::string_view::npos) << error.what();
-  }
 }
 
 TEST(GateTensor, ReadsItsKeys) {
@@ -39,22 +33,22 @@ TEST(GateTensor, LeavesRowsToTheOtherDims) {
 }
 
 TEST(GateTensor, RefusesWhatDoesNotGoTogether) {
-  expect_tensor_refused(tensor_gate("tensor = { mesh = \"xp\" }"), "one of dp, tp, got \"xp\"");
-  expect_tensor_refused(tensor_gate("tensor = {}\nfsdp = { mesh = [\"dp\", \"tp\"] }"),
-                        "a dim that fsdp.mesh doesn't have");
-  expect_tensor_refused(tensor_gate("tensor = {}\nreplicate = { mesh = \"dp\" }"),
-                        "tensor alone, or together with fsdp");
-  expect_tensor_refused(
+  expect_refused(tensor_gate("tensor = { mesh = \"xp\" }"), "one of dp, tp, got \"xp\"");
+  expect_refused(tensor_gate("tensor = {}\nfsdp = { mesh = [\"dp\", \"tp\"] }"),
+                 "a dim that fsdp.mesh doesn't have");
+  expect_refused(tensor_gate("tensor = {}\nreplicate = { mesh = \"dp\" }"),
+                 "tensor alone, or together with fsdp");
+  expect_refused(
       "[mesh]\nshape = [3]\n[model]\nkind = \"transformer\"\nwidth = 8\nheads = 4\n"
       "[data]\nsequence = 4\n[parallel]\ntensor = {}\n",
       "a dim that divides the 4 heads");
-  expect_tensor_refused("[mesh]\nshape = [2]\n[parallel]\ntensor = {}\n", "a model with attention");
-  expect_tensor_refused(
+  expect_refused("[mesh]\nshape = [2]\n[parallel]\ntensor = {}\n", "a model with attention");
+  expect_refused(
       "[mesh]\nshape = [2]\n[model]\nlayers = 3\ndropout = 0.5\n[parallel]\ntensor = {}\n",
       "a model without dropout between fc1 and fc2");
   std::string sequences = tensor_gate("tensor = { sequence_parallel = true }");
   sequences.replace(sequences.find("sequence = 8"), 12, "sequence = 7");
-  expect_tensor_refused(sequences, "positions that the 4 ranks of tensor.mesh divide");
+  expect_refused(sequences, "positions that the 4 ranks of tensor.mesh divide");
 }
 
 }  // namespace

@@ -6,24 +6,20 @@
 #include "gate/explore_gate.h"
 #include "gate/report.h"
 #include "gate/run_gate.h"
-#include "gate/runner.h"
+#include "tests/gate/gate_texts.h"
 
 namespace simmesh {
 namespace {
 
+using testing::expect_refused;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing::ThrowsMessage;
 
 GateFile gate_with(const std::string& text) { return gate_from_text(text, "g.toml"); }
 
 std::string sharded(const std::string& world, const std::string& mesh, const std::string& rest) {
   return "[world]\n" + world + "[mesh]\nshape = " + mesh +
          "\n[parallel]\nfsdp = {}\n[train]\nsteps = 2\noptimizer = { kind = \"adamw\" }\n" + rest;
-}
-
-void expect_world_refused(const std::string& text, const std::string& message) {
-  EXPECT_THAT([&] { gate_with(text); }, ThrowsMessage<BadGate>(HasSubstr(message))) << text;
 }
 
 // If this fails, a gate without data reports another peak, other events or other calls than the
@@ -63,8 +59,8 @@ TEST(GateWorld, NamesTheReleaseThatIsFollowed) {
   EXPECT_EQ(followed(older, {}), Release::v2_13);
   EXPECT_EQ(followed(older, Release::v2_15), Release::v2_15);
   EXPECT_EQ(followed("", Release::v2_13), Release::v2_13);
-  expect_world_refused("[world]\nrelease = \"2.14\"\n", "key 'world.release'");
-  expect_world_refused("[world]\nrelease = 2.13\n", "key 'world.release'");
+  expect_refused("[world]\nrelease = \"2.14\"\n", "key 'world.release'");
+  expect_refused("[world]\nrelease = 2.13\n", "key 'world.release'");
 }
 
 // The largest world must not cost what its ranks would cost one by one.
@@ -102,25 +98,24 @@ TEST(GateWorld, AnExplorationNeedsNoData) {
 // Keys that need data are refused at their place, and never ignored.
 TEST(GateWorld, RefusesWhatNeedsData) {
   const std::string shapes = "[world]\nshapes_only = true\n", needs = "world.shapes_only";
-  expect_world_refused("[world]\nfold = true\n",
-                       "[g.toml:2:8] key 'world.fold': expected shapes_only = true");
-  expect_world_refused(
+  expect_refused("[world]\nfold = true\n",
+                 "[g.toml:2:8] key 'world.fold': expected shapes_only = true");
+  expect_refused(
       shapes + "[expect]\nsame_as = [\"single_device\"]\n",
       "[g.toml:4:11] key 'expect.same_as': expected no such key in a gate with " + needs);
-  expect_world_refused(shapes + "[expect]\nloss = [1.0]\n", "[g.toml:4:8] key 'expect.loss'");
-  expect_world_refused(shapes + "[expect]\nhash = \"0000000000000000\"\n",
-                       "[g.toml:4:8] key 'expect.hash'");
-  expect_world_refused(
-      shapes + "[faults]\nflip_bit = { rank = 0, at = \"operation 1\", bit = 1 }\n",
-      "[g.toml:4:12] key 'faults.flip_bit'");
-  expect_world_refused(shapes + "[model]\nkind = \"moe\"\n", "[g.toml:4:8] key 'model.kind'");
-  expect_world_refused(shapes + "fold = true\n[faults]\nstarve = { rank = 0 }\n", "key 'faults'");
-  expect_world_refused(shapes + "size = 1\n", "expected a known key, got 'world.size'");
-  expect_world_refused("[mesh]\nshape = [5000]\n", "[g.toml:2:10] key 'mesh.shape'");
-  expect_world_refused(shapes + "[mesh]\nshape = [1000001]\n", "from 1 to 1000000");
-  expect_world_refused(sharded("shapes_only = true\nfold = true\n", "[4]",
-                               "[expect]\nevents = { rank = 1, list = [\"x\"] }\n"),
-                       "key 'expect.events.rank': expected 0 or 3");
+  expect_refused(shapes + "[expect]\nloss = [1.0]\n", "[g.toml:4:8] key 'expect.loss'");
+  expect_refused(shapes + "[expect]\nhash = \"0000000000000000\"\n",
+                 "[g.toml:4:8] key 'expect.hash'");
+  expect_refused(shapes + "[faults]\nflip_bit = { rank = 0, at = \"operation 1\", bit = 1 }\n",
+                 "[g.toml:4:12] key 'faults.flip_bit'");
+  expect_refused(shapes + "[model]\nkind = \"moe\"\n", "[g.toml:4:8] key 'model.kind'");
+  expect_refused(shapes + "fold = true\n[faults]\nstarve = { rank = 0 }\n", "key 'faults'");
+  expect_refused(shapes + "size = 1\n", "expected a known key, got 'world.size'");
+  expect_refused("[mesh]\nshape = [5000]\n", "[g.toml:2:10] key 'mesh.shape'");
+  expect_refused(shapes + "[mesh]\nshape = [1000001]\n", "from 1 to 1000000");
+  expect_refused(sharded("shapes_only = true\nfold = true\n", "[4]",
+                         "[expect]\nevents = { rank = 1, list = [\"x\"] }\n"),
+                 "key 'expect.events.rank': expected 0 or 3");
 }
 
 TEST(GateWorld, IsExplained) {

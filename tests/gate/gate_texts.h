@@ -39,6 +39,15 @@ inline std::string refusal_of(const std::string& text) {
   return "";
 }
 
+// expect_refused expects that a text is no gate, with a place and a phrase in the error.
+inline void expect_refused(const std::string& text, std::string_view phrase) {
+  std::string refusal = refusal_of(text);
+  EXPECT_TRUE(refusal.starts_with("[g.toml:")) << refusal;
+  EXPECT_NE(refusal.find(phrase), refusal.npos) << refusal << "\nof " << text;
+}
+
+inline const std::string exact_mode = "[arithmetic]\nmode = \"exact\"\n";
+
 // A perceptron on two ranks, whose gradients are summed.
 inline const std::string replicated_mlp = R"(
 [mesh]

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "gate/run_gate.h"
+#include "gate/tables/toml_table.h"
 
 namespace simmesh {
 namespace {

@@ -1,5 +1,10 @@
 #include "verify/case_world.h"
 
+#include <exception>
+#include <new>
+
+#include "core/check/check.h"
+
 namespace simmesh {
 
 WorldOptions world_options(const VerifyOptions& options, std::int64_t ranks) {
@@ -28,6 +33,12 @@ std::optional<Error> run_case(World& world, const std::function<void(Rank&)>& bo
     throw;
   } catch (const Error& error) {
     if (outcome.failure->exception) return error;
+    report.mismatch(error.what());
+  } catch (const ContractViolation&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
     report.mismatch(error.what());
   }
   return std::nullopt;

@@ -13,7 +13,8 @@ WorldOptions world_options(const VerifyOptions& options, std::int64_t ranks);
 
 // run_case runs a body on every rank and folds the hashes into the report. Returns the Error that
 // the first failing rank raised; a run that no rank's exception ended, such as a deadlock, is a
-// mismatch. Raises what the rank raised if that is a BadCase or no Error.
+// mismatch, as is an exception that is no Error. Raises a BadCase of a rank, and a contract that
+// simmesh broke.
 std::optional<Error> run_case(World& world, const std::function<void(Rank&)>& body,
                               CaseReport& report);
 

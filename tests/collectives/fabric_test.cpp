@@ -77,20 +77,6 @@ TEST(Fabric, CountsUnevenPiecesByTheirSize) {
             2 * all);
 }
 
-// If this fails, the root's own piece is counted as sent.
-TEST(Fabric, ARootSendsNothingToItself) {
-  auto list = [](std::size_t member) {
-    std::vector<Tensor> pieces;
-    for (std::size_t i = 0; member == 1 && i < 3; ++i) pieces.push_back(rows(2)[0]);
-    return pieces;
-  };
-  EXPECT_EQ(Made(3, {.op = CollectiveOp::scatter, .root = 1}, list).bytes(), 48u);
-  auto uneven = [](std::size_t member) { return rows(member == 2 ? 5 : 2); };
-  EXPECT_EQ(Made(3, {.op = CollectiveOp::broadcast, .root = 2, .uneven = true}, uneven).bytes(),
-            2 * 60u)
-      << "the bytes are those of the root";
-}
-
 // If this fails, what a member keeps counts as traffic, or rows are counted by equal parts.
 TEST(Fabric, AllToAllCountsWhatLeavesEachMember) {
   auto pieces = [](std::size_t member) {

@@ -107,9 +107,10 @@ TEST(Group, AMemberThatAbortedIsRefused) {
     barrier(ProcessGroup::world());
   });
   ASSERT_TRUE(outcome.failure);
-  EXPECT_THAT(outcome.failure->message,
-              HasSubstr("process group world [0, 1] is not initialized: expected one that rank 0 "
-                        "didn't abort"));
+  EXPECT_THAT(
+      outcome.failure->message,
+      HasSubstr("Could not resolve the process group world [0, 1]: expected one that rank 0 "
+                "didn't abort"));
 }
 
 // The explorer finds a collective or a message again under another schedule by its object. If this

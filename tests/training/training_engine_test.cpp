@@ -34,7 +34,7 @@ TEST(LocalEngine, StepsAndReportsOnOneDevice) {
   }
   EXPECT_EQ(model->parameter("weight").detach().values<float>()[0], 5 - 2 * 0.5f * 4);
   ASSERT_EQ(result.norms.size(), 2u);
-  EXPECT_EQ(result.norms[1].values<double>()[0], 4);
+  EXPECT_EQ(result.norms[1].values<float>()[0], 4);
   EXPECT_EQ(result.gradients[1][0].second.values<float>()[0], 4);
   engine->report(result);
   ASSERT_EQ(result.parameters.size(), 1u);

@@ -36,6 +36,7 @@ TEST(ClaimedRules, AreTheRulesWhoseInputsAreCandidates) {
 // looks for missing ones.
 TEST(ClaimedRules, ShortDimsCountOnlyWhereTheyAreAllowed) {
   WholeCall call = sample_call("exp", "ab");
+  call.strategy.accepts_short_dims = false;
   InputCandidates rows(1, {Replicate(), Shard(0)});
   EXPECT_THAT(texts_of(claimed_rules(call, rows, 4)), Contains("S(0) -> S(0)"));
   EXPECT_THAT(texts_of(claimed_rules(call, rows, 5)), Not(Contains("S(0) -> S(0)")));

@@ -119,8 +119,8 @@ TEST(FailureReport, NamesTheFirstRankThatFailed) {
   });
   EXPECT_EQ(text,
             "[test] rank 1 breaks\n"
-            "  rank 0: waited in waiting #0, ?:0\n"
-            "  rank 2: waited in waiting #0, ?:0\n"
+            "  rank 0: waited in waiting #0, :0\n"
+            "  rank 2: waited in waiting #0, :0\n"
             "  rank 3: failed: [test] rank 3 breaks");
 }
 

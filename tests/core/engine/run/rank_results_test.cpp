@@ -40,11 +40,9 @@ TEST(RankResults, GiveTheBytesOfTheRankThatHeldTheMost) {
 TEST(RankResults, CountCopiesOnWriteOfAllRanks) {
   World world({.ranks = 3});
   Outcome outcome = world.run([](Rank& rank) {
-    Tensor tensor = zeros({4}, DType::float32), shared = tensor.clone();
-    for (RankId i = 0; i < rank.id(); ++i) {
-      Tensor copy = tensor.clone();
-      add_(copy, shared);
-    }
+    StoragePtr storage = Storage::make(16);
+    for (RankId i = 0; i < rank.id(); ++i)
+      Storage::share(storage->buffer(), 0, 16)->mutable_data()[0] = std::byte{1};
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
   EXPECT_EQ(outcome.copies_on_write, 3u);
@@ -88,7 +86,7 @@ TEST(RankResults, WriteTheTraceFile) {
       if (fails && rank.id() == 1) throw std::runtime_error("broken");
     });
     std::string text = folder.read("trace.json");
-    EXPECT_THAT(text, HasSubstr("\"yield\""));
+    EXPECT_THAT(text, HasSubstr("yield"));
     EXPECT_THAT(text, HasSubstr(fails ? "rank 1 failed: broken" : "\"ok\""));
   }
 }

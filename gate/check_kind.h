@@ -16,14 +16,6 @@ struct GateFile;
 // own. An object of it at namespace scope makes the kind known: a kind is one source file in
 // gate/checks, and nothing else has to name it. Its functions are references, so that a kind
 // without one of them doesn't compile.
-//
-//   const CheckKind hash_kind(CheckKind::OfKeys{.keys = {"hash"},
-//                                               .after = "loss",
-//                                               .needs_data = true,
-//                                               .reads = read_hash,
-//                                               .explains = explain_hash,
-//                                               .is_asked = asks_for_hash,
-//                                               .runs = check_hash});
 class CheckKind {
  public:
   // is_asked is true if a gate asks for the check.

@@ -30,13 +30,6 @@ struct WriteOptions {
 
 // Format is a format of checkpoints, as one value. open, convert, verify, the reader of chunks and
 // the command ask the list in checkpoint/format/formats.h. They know no format by themselves.
-//
-//   const Format dcp_format = {.name = "dcp",
-//                              .title = "PyTorch's DCP",
-//                              .marks = ".metadata",
-//                              .opens = open_dcp,
-//                              .writes = write_dcp,
-//                              .decodes = read_dcp_chunk};
 struct Format {
   std::string_view name;   // in Catalog::format and in `simmesh checkpoint convert --format`
   std::string_view title;  // in the command's help

@@ -11,13 +11,6 @@ namespace simmesh::checkpoint {
 // RankTextWriter writes integers, texts and boxes into one text that a rank passes to others, and
 // RankTextReader reads them in the same order. Small integers take one byte, and texts may have any
 // bytes. The text is no format of files.
-//
-//   RankTextWriter writer;
-//   writer.add(3);
-//   writer.add("layer.0.weight");
-//   RankTextReader reader(writer.text());
-//   std::int64_t number = reader.number();  // 3
-//   std::string name = reader.text();       // "layer.0.weight"
 class RankTextWriter {
  public:
   void add(std::int64_t number);

@@ -9,8 +9,6 @@ using Slope = Tensor (*)(const Tensor& saved);
 
 // slope_of_input and slope_of_output return the gradient of such a function: the gradient of the
 // output times the slope. It saves only the tensor that the slope reads.
-//
-//   OpGradient gradient = {"sin", slope_of_input(cos)};
 Gradient slope_of_input(Slope slope);
 Gradient slope_of_output(Slope slope);
 

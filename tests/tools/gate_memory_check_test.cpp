@@ -24,7 +24,7 @@ TEST(GateMemoryCheck, SpeaksOfLargeGatesAndRefusesThoseThatDontFit) {
   expect_memory_of(gate_of_width("8"), 1);
   EXPECT_EQ(GetCapturedStderr(), "");
   testing::expect_error([] { expect_memory_of(gate_of_width("8"), std::int64_t(1) << 40); },
-                        ErrorKind::runtime_error, "memory");
+                        ErrorKind::value_error, "memory");
 }
 
 }  // namespace

@@ -34,9 +34,6 @@ struct RankEnded {};
 // decides who is next. With several threads a rank that was woken runs ahead until it takes the
 // turn. The design is in docs/scheduler.md.
 //
-//   run.take_turn(rank);
-//   if (!has_arrived) run.block(rank, {.operation = "recv", .site = site});  // until wake(rank)
-//
 // A Run is made for one run and is gone with it. Its parts know one thing each: Picks the next
 // rank, Turns the holder of the turn, Seats the way to suspend a rank, Deadlines the time, Deputies
 // the work in the background, TouchLog the uses that the explorer may reorder.

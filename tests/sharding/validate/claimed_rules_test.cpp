@@ -35,8 +35,11 @@ TEST(ClaimedRules, AreTheRulesWhoseInputsAreCandidates) {
 // If this fails, the validator judges rules that dispatch never uses, or never tries them where it
 // looks for missing ones.
 TEST(ClaimedRules, ShortDimsCountOnlyWhereTheyAreAllowed) {
-  WholeCall call = sample_call("exp", "ab");
-  call.strategy.accepts_short_dims = false;
+  WholeCall whole = sample_call("exp", "ab");
+  ShardingStrategy own = whole.strategy;
+  own.accepts_short_dims = false;
+  WholeCall call{whole.op,          own, {}, whole.inputs, whole.outputs, whole.input_types,
+                 whole.output_types};
   InputCandidates rows(1, {Replicate(), Shard(0)});
   EXPECT_THAT(texts_of(claimed_rules(call, rows, 4)), Contains("S(0) -> S(0)"));
   EXPECT_THAT(texts_of(claimed_rules(call, rows, 5)), Not(Contains("S(0) -> S(0)")));

@@ -22,8 +22,6 @@ using PythonFunctions = std::vector<PythonFunction>;
 // PythonFamily is the functions of one family of ops. An object of it at namespace scope makes them
 // known. The functions of core/ops/reductions/sums.h are in verify/pytorch/ops/reductions/sums.cpp,
 // and so on; nothing else names such a source. A name may have overloads in one family only.
-//
-//   const PythonFamily sums_family(sums_functions);
 class PythonFamily {
  public:
   explicit PythonFamily(PythonFunctions (*functions)());

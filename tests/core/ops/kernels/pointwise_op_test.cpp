@@ -17,7 +17,7 @@ namespace {
 Op added(PointwiseResult result = PointwiseResult::common, PointwiseCheck check = {}) {
   return pointwise_op(
       {.name = "added",
-       .slots = {{"self"}, {"other"}, {"alpha", false, 1}},
+       .slots = {{attribute::self}, {attribute::other}, {attribute::alpha, false, 1}},
        .result = result,
        .loops = loops<3>([](auto a, auto b, auto alpha) { return plus(a, times(alpha, b)); }),
        .check = std::move(check)});

@@ -16,7 +16,7 @@ namespace {
 Op plain_sum() {
   return pointwise_op(
       {.name = "plain_sum",
-       .slots = {{"self"}, {"other"}, {"alpha", false, 1}},
+       .slots = {{attribute::self}, {attribute::other}, {attribute::alpha, false, 1}},
        .loops = loops<3>([](auto a, auto b, auto alpha) { return plus(a, times(alpha, b)); })});
 }
 
@@ -47,7 +47,7 @@ TEST(UnroundedPointwise, DividesWhatIsBehindASum) {
   Op sum = adding_unrounded(plain_sum());
   Op quotient = dividing_unrounded(
       pointwise_op({.name = "plain_quotient",
-                    .slots = {{"self"}, {"other"}},
+                    .slots = {{attribute::self}, {attribute::other}},
                     .loops = floating_loops<2>([](auto a, auto b) { return a / b; })}));
   Tensor large = tensor_of<float>({1}, {0x1p30f}), small = tensor_of<float>({1}, {1}),
          opposite = tensor_of<float>({1}, {-0x1p28f});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <gmock/gmock.h>
+#include <gsl/span>
 #include <gtest/gtest.h>
 
 #include "collectives/host_memory.h"
@@ -12,10 +13,7 @@
 namespace simmesh {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 Membership group_of(const RankList& members, const WorldOptions& world = {.ranks = 8}) {
   return Membership({3, "dp", members}, world);
@@ -159,8 +157,8 @@ TEST(Exchange, KeepsArrivalsUntilItFinishes) {
 TEST(Exchange, ReadsAndWritesMemoryOfTheHost) {
   Membership group = group_of(RankList::range(1));
   float operand[2] = {1, 2}, result[2] = {0, 0};
-  auto array = [](float* data) {
-    return HostArray{.data = reinterpret_cast<std::byte*>(data),
+  auto array = [](gsl::span<float> values) {
+    return HostArray{.data = reinterpret_cast<std::byte*>(values.data()),
                      .dtype = DType::float32,
                      .shape = {2},
                      .strides = {1}};

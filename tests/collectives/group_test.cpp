@@ -1,5 +1,6 @@
 #include "collectives/group.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -130,8 +131,8 @@ TEST(Group, NamesItsObjectsAlikeUnderEverySchedule) {
         objects[begin + "exchange " + std::to_string(i)] = group->exchange_object(i);
         for (std::int64_t tag : {0, 1}) {
           std::string end = std::to_string(i) + " " + std::to_string(tag);
-          objects[begin + "mailbox " + end] = group->mailbox_object(i, tag);
-          objects[begin + "delivery " + end] = group->delivery_object(i, tag);
+          objects[fmt::format("{}mailbox {}", begin, end)] = group->mailbox_object(i, tag);
+          objects[fmt::format("{}delivery {}", begin, end)] = group->delivery_object(i, tag);
         }
       }
     }

@@ -17,7 +17,6 @@
 namespace simmesh::tidy {
 namespace {
 
-using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Names = std::set<std::string, std::less<>>;

@@ -1,7 +1,6 @@
 #include "gate/explain.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "gate/check_kind.h"
 #include "gate/tables/toml_table.h"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/check/json_value.h"
 #include "core/engine/explore.h"
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/shrink_schedule.h"
@@ -174,19 +174,18 @@ std::string to_text(const GateExploration& found, const ExploreTextOptions& opti
 }
 
 std::string to_json(const GateExploration& found, const ExploreTextOptions& options) {
-  using Json = nlohmann::ordered_json;
-  Json json = {{"file", found.file},
-               {"title", found.title},
-               {"schedules", found.schedules},
-               {"distinct", found.distinct},
-               {"data_hash", fmt::format("{:016x}", found.data_hash)}};
-  if (found.interrupted) json["interrupted"] = true;
-  if (!found.certificate.empty()) json["certificate"] = found.certificate;
-  if (!found.ok()) json["failure"] = found.failure;
-  if (!found.report.empty()) json["report"] = found.report;
-  if (!found.choices.empty()) json["choices"] = choices_to_string(found.choices);
-  if (!options.reproduce.empty()) json["reproduce"] = options.reproduce;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  JsonValue json = JsonValue::object({{"file", found.file},
+                                      {"title", found.title},
+                                      {"schedules", found.schedules},
+                                      {"distinct", found.distinct},
+                                      {"data_hash", fmt::format("{:016x}", found.data_hash)}});
+  if (found.interrupted) json.set("interrupted", true);
+  if (!found.certificate.empty()) json.set("certificate", found.certificate);
+  if (!found.ok()) json.set("failure", found.failure);
+  if (!found.report.empty()) json.set("report", found.report);
+  if (!found.choices.empty()) json.set("choices", choices_to_string(found.choices));
+  if (!options.reproduce.empty()) json.set("reproduce", options.reproduce);
+  return json.text_utf8() + "\n";
 }
 
 }  // namespace simmesh

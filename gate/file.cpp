@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <fstream>
 #include <limits>
 #include <sstream>
 
+#include "core/check/join_text.h"
 #include "core/tensor/chunk.h"
 
 namespace simmesh {
@@ -37,8 +37,7 @@ OptimizerSpec read_optimizer(GateTable& table) {
   std::vector<double> betas = table.numbers("betas");
   if (!betas.empty() &&
       (betas.size() != 2 || betas[0] < 0 || betas[0] >= 1 || betas[1] < 0 || betas[1] >= 1))
-    table.reject_value("betas", "two numbers from 0 to below 1",
-                       fmt::format("{}", fmt::join(betas, " ")));
+    table.reject_value("betas", "two numbers from 0 to below 1", join_text(betas, " "));
   if (!betas.empty()) spec.options.beta1 = betas[0], spec.options.beta2 = betas[1];
   spec.options.eps = table.number("eps", spec.options.eps, positive);
   spec.options.weight_decay = table.number("weight_decay", kind == "adamw" ? 0.01 : 0.0, positive);

@@ -1,9 +1,9 @@
 #include "gate/report.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
+#include "core/check/join_text.h"
+#include "core/check/json_value.h"
 #include "zero/fetch/pretty.h"
 
 namespace simmesh {
@@ -68,7 +68,7 @@ std::string gate_text(const GateResult& result) {
     text += fmt::format("{} {}: expected {}, got {}\n", check.passed ? "pass" : "FAIL", check.name,
                         check.expected, check.actual);
   if (!result.failure.empty()) text += result.failure + "\n";
-  if (!result.losses.empty()) text += fmt::format("losses {}\n", fmt::join(result.losses, ", "));
+  if (!result.losses.empty()) text += fmt::format("losses {}\n", join_text(result.losses, ", "));
   if (result.shapes_of_ranks)
     text += fmt::format("shapes only, {} ranks were run\n", *result.shapes_of_ranks);
   else
@@ -103,48 +103,52 @@ std::string to_text(gsl::span<const GateResult> results, GateTextOptions options
 }
 
 std::string to_json(gsl::span<const GateResult> results) {
-  using Json = nlohmann::ordered_json;
   Totals totals = totals_of(results);
-  Json gates = Json::array();
+  JsonValue::List gates;
   for (const GateResult& result : results) {
-    Json checks = Json::array();
+    JsonValue::List checks;
     for (const GateCheck& check : result.checks)
-      checks.push_back({{"name", check.name},
-                        {"passed", check.passed},
-                        {"expected", check.expected},
-                        {"got", check.actual}});
-    Json gate = {{"file", result.file},
-                 {"title", result.title},
-                 {"checks", std::move(checks)},
-                 {"losses", result.losses}};
+      checks.push_back(JsonValue::object({{"name", check.name},
+                                          {"passed", check.passed},
+                                          {"expected", check.expected},
+                                          {"got", check.actual}}));
+    JsonValue gate = JsonValue::object({{"file", result.file},
+                                        {"title", result.title},
+                                        {"checks", std::move(checks)},
+                                        {"losses", result.losses}});
     if (result.shapes_of_ranks)
-      gate["shapes_of_ranks"] = *result.shapes_of_ranks;
+      gate.set("shapes_of_ranks", *result.shapes_of_ranks);
     else
-      gate["data_hash"] = fmt::format("{:016x}", result.data_hash);
-    gate["schedule_hash"] = fmt::format("{:016x}", result.schedule_hash);
-    gate["peak_bytes"] = result.peak_bytes;
-    if (result.physical_peak_bytes) gate["physical_peak_bytes"] = *result.physical_peak_bytes;
-    gate["collectives"] = Json::object();
-    for (const auto& [name, calls] : result.collectives) gate["collectives"][name] = calls;
+      gate.set("data_hash", fmt::format("{:016x}", result.data_hash));
+    gate.set("schedule_hash", fmt::format("{:016x}", result.schedule_hash));
+    gate.set("peak_bytes", result.peak_bytes);
+    if (result.physical_peak_bytes) gate.set("physical_peak_bytes", *result.physical_peak_bytes);
+    JsonValue::Object collectives;
+    for (const auto& [name, calls] : result.collectives) collectives.emplace_back(name, calls);
+    gate.set("collectives", std::move(collectives));
     if (result.gathers)
-      gate["gathers"] = {{"started", result.gathers->started()},
-                         {"unused", result.gathers->unused()}};
+      gate.set("gathers", JsonValue::object({{"started", result.gathers->started()},
+                                             {"unused", result.gathers->unused()}}));
+    JsonValue::List zero_memory;
     for (const auto& [when, memory] : result.zero_memory) {
-      Json row = {{"when", when}};
+      JsonValue row = JsonValue::object({{"when", when}});
       for (const ZeroMemoryColumn& column : zero_memory_columns)
-        row[column.name] = memory.*column.bytes;
-      gate["zero_memory"].push_back(std::move(row));
+        row.set(column.name, memory.*column.bytes);
+      zero_memory.push_back(std::move(row));
     }
+    if (!zero_memory.empty()) gate.set("zero_memory", std::move(zero_memory));
     if (result.device)
-      gate["device"] = {{"makespan_us", result.device->makespan_us},
-                        {"exposed_communication_us", result.device->exposed_communication_us},
-                        {"reserved_bytes", result.device->reserved_bytes}};
-    if (!result.failure.empty()) gate["failure"] = result.failure;
-    if (!result.reproduce.empty()) gate["reproduce"] = result.reproduce;
+      gate.set("device", JsonValue::object(
+                             {{"makespan_us", result.device->makespan_us},
+                              {"exposed_communication_us", result.device->exposed_communication_us},
+                              {"reserved_bytes", result.device->reserved_bytes}}));
+    if (!result.failure.empty()) gate.set("failure", result.failure);
+    if (!result.reproduce.empty()) gate.set("reproduce", result.reproduce);
     gates.push_back(std::move(gate));
   }
-  Json json = {{"passed", totals.passed}, {"failed", totals.failed}, {"gates", std::move(gates)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  JsonValue json = JsonValue::object(
+      {{"passed", totals.passed}, {"failed", totals.failed}, {"gates", std::move(gates)}});
+  return json.text_utf8() + "\n";
 }
 
 }  // namespace simmesh

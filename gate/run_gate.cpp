@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "core/check/join_text.h"
 #include "core/check/shell_word.h"
 #include "gate/check_kind.h"
 #include "gate/checked_run.h"
@@ -121,7 +121,7 @@ void expect_checks(const GateFile& gate) {
   throw BadGate(gate.file + ":1:1",
                 fmt::format("expected a gate that checks something: a key of [expect], or a table "
                             "{}, got none of them",
-                            fmt::join(tables, " or ")));
+                            join_text(tables, " or ")));
 }
 
 }  // namespace simmesh

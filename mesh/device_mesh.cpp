@@ -1,7 +1,6 @@
 #include "mesh/device_mesh.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/check/check.h"

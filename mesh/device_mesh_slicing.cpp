@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "core/engine/run/followed_release.h"
 #include "mesh/device_mesh.h"
 #include "mesh/device_mesh_state.h"
@@ -77,8 +77,7 @@ DeviceMesh DeviceMesh::flatten(std::string_view name) const {
   constexpr std::string_view where = "mesh/flatten";
   if (names().empty())
     raise(ErrorKind::runtime_error, where, "Cannot flatten a DeviceMesh without mesh_dim_names");
-  std::string flat_name =
-      name.empty() ? fmt::format("{}", fmt::join(names(), "_")) : std::string(name);
+  std::string flat_name = name.empty() ? join_text(names(), "_") : std::string(name);
   if (ndim() == 1 && flat_name == names()[0]) return *this;
   if (contains(view_->root->description->names, flat_name))
     raise(ErrorKind::value_error, where,

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "core/tensor/shape.h"
 
 namespace simmesh {
@@ -219,7 +219,7 @@ std::string to_string(const Layout& layout) {
     sizes.push_back(dim.size);
     strides.push_back(dim.stride);
   }
-  return fmt::format("({}):({})", fmt::join(sizes, ", "), fmt::join(strides, ", "));
+  return fmt::format("({}):({})", join_text(sizes, ", "), join_text(strides, ", "));
 }
 
 }  // namespace simmesh

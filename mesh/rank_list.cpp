@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <limits>
 
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/check/fold_hash.h"
+#include "core/check/join_text.h"
 
 namespace simmesh {
 
@@ -175,7 +175,7 @@ std::size_t RankList::hash() const {
 std::string to_string(const RankList& ranks) {
   if (ranks.size() > members_shown_max)
     return fmt::format("[{}, {}, ..., {}]", ranks[0], ranks[1], ranks[ranks.size() - 1]);
-  return fmt::format("[{}]", fmt::join(ranks.to_vector(), ", "));
+  return fmt::format("[{}]", join_text(ranks.to_vector(), ", "));
 }
 
 }  // namespace simmesh

@@ -11,7 +11,7 @@ do_wheel() {
   rm -rf "$out"
   mkdir -p "$out"
   for flag in "CMAKE_CXX_COMPILER=g++-$gcc" CMAKE_COMPILE_WARNING_AS_ERROR=ON \
-    CMAKE_UNITY_BUILD=ON CMAKE_UNITY_BUILD_BATCH_SIZE=12; do
+    CMAKE_UNITY_BUILD=ON CMAKE_UNITY_BUILD_BATCH_SIZE=30; do
     settings+=(--config-setting "cmake.define.$flag")
   done
   (cd "$root" && "$python" -m build --no-isolation --sdist --outdir "$out/dist" &&

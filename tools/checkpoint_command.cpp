@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "checkpoint/catalog/manifest.h"
 #include "checkpoint/native/commit.h"
@@ -11,14 +10,13 @@
 #include "checkpoint/tools/verify.h"
 #include "core/check/counted.h"
 #include "core/check/error.h"
+#include "core/check/json_value.h"
 #include "tools/commands.h"
 #include "tools/watched_run.h"
 
 namespace simmesh {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct CheckpointArguments {
   std::string path, other;
@@ -34,18 +32,19 @@ checkpoint::Location located(const std::string& path) {
   return checkpoint::Directory(path);
 }
 
-Json json_of(const checkpoint::StoredTensor& tensor) {
-  Json chunks = Json::array();
+JsonValue json_of(const checkpoint::StoredTensor& tensor) {
+  JsonValue::List chunks;
   for (const checkpoint::StoredChunk& chunk : tensor.chunks)
-    chunks.push_back({{"offsets", std::vector(chunk.box.offsets.begin(), chunk.box.offsets.end())},
-                      {"sizes", std::vector(chunk.box.sizes.begin(), chunk.box.sizes.end())},
-                      {"file", chunk.file},
-                      {"begin", chunk.begin},
-                      {"bytes", chunk.bytes}});
-  return {{"name", tensor.name},
-          {"dtype", dtype_name(tensor.dtype)},
-          {"shape", std::vector(tensor.shape.begin(), tensor.shape.end())},
-          {"chunks", std::move(chunks)}};
+    chunks.push_back(JsonValue::object(
+        {{"offsets", std::vector(chunk.box.offsets.begin(), chunk.box.offsets.end())},
+         {"sizes", std::vector(chunk.box.sizes.begin(), chunk.box.sizes.end())},
+         {"file", chunk.file},
+         {"begin", chunk.begin},
+         {"bytes", chunk.bytes}}));
+  return JsonValue::object({{"name", tensor.name},
+                            {"dtype", dtype_name(tensor.dtype)},
+                            {"shape", std::vector(tensor.shape.begin(), tensor.shape.end())},
+                            {"chunks", std::move(chunks)}});
 }
 
 std::int64_t bytes_of(const checkpoint::Catalog& catalog) {
@@ -63,16 +62,17 @@ int inspect(const CheckpointArguments& arguments) {
   checkpoint::Location location = located(arguments.path);
   checkpoint::Catalog catalog = checkpoint::open(location).catalog;
   if (arguments.json) {
-    Json tensors = Json::array(), objects = Json::array();
+    JsonValue::List tensors, objects;
     for (const auto& tensor : catalog.tensors) tensors.push_back(json_of(tensor));
     for (const auto& object : catalog.objects)
       objects.push_back(
-          {{"name", object.name}, {"value", Json::parse(checkpoint::value_text(object.value))}});
-    print_report(Json{{"checkpoint", location.text()},
-                      {"format", catalog.format},
-                      {"tensors", std::move(tensors)},
-                      {"objects", std::move(objects)}}
-                     .dump() +
+          JsonValue::object({{"name", object.name},
+                             {"value", JsonValue::parse(checkpoint::value_text(object.value))}}));
+    print_report(JsonValue::object({{"checkpoint", location.text()},
+                                    {"format", catalog.format},
+                                    {"tensors", std::move(tensors)},
+                                    {"objects", std::move(objects)}})
+                     .text_utf8() +
                  "\n");
     return 0;
   }
@@ -98,7 +98,9 @@ int verify_checkpoint(const CheckpointArguments& arguments) {
           location.text());
   std::vector<std::string> problems = checkpoint::verify(location);
   if (arguments.json) {
-    print_report(Json{{"checkpoint", location.text()}, {"problems", problems}}.dump() + "\n");
+    print_report(
+        JsonValue::object({{"checkpoint", location.text()}, {"problems", problems}}).text_utf8() +
+        "\n");
   } else {
     std::string text;
     for (const std::string& problem : problems) text += problem + "\n";
@@ -123,9 +125,10 @@ int convert_checkpoint(const CheckpointArguments& arguments) {
 int diff_checkpoints(const CheckpointArguments& arguments) {
   auto differences = checkpoint::diff(located(arguments.path), located(arguments.other));
   if (arguments.json) {
-    Json list = Json::array();
-    for (const auto& [name, text] : differences) list.push_back({{"name", name}, {"how", text}});
-    print_report(Json{{"differences", std::move(list)}}.dump() + "\n");
+    JsonValue::List list;
+    for (const auto& [name, text] : differences)
+      list.push_back(JsonValue::object({{"name", name}, {"how", text}}));
+    print_report(JsonValue::object({{"differences", std::move(list)}}).text_utf8() + "\n");
   } else {
     std::string text;
     for (const auto& [name, how] : differences) text += fmt::format("{}: {}\n", name, how);

@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "core/check/json_value.h"
 #include "tools/commands.h"
 #include "tools/examination.h"
 #include "tools/run_options.h"
@@ -16,10 +16,10 @@ void add_doctor_command(CLI::App& program, int& status) {
                                          "what is wrong");
   output->add_to(*app);
   app->callback([output, &status] {
-    nlohmann::ordered_json values;
+    JsonValue values = JsonValue::object();
     std::string wrong;
     for (const Finding& finding : examine()) {
-      values[finding.name] = finding.value;
+      values.set(finding.name, finding.value);
       if (!output->json && !output->quiet) fmt::print("{}: {}\n", finding.name, finding.value);
       if (!finding.ok())
         wrong += fmt::format("{}{}: expected {}, got {}", wrong.empty() ? "" : "; ", finding.name,
@@ -27,8 +27,8 @@ void add_doctor_command(CLI::App& program, int& status) {
     }
     std::string last = wrong.empty() ? "ok" : "wrong: " + wrong;
     if (output->json) {
-      values["result"] = last;
-      fmt::print("{}\n", values.dump());
+      values.set("result", last);
+      fmt::print("{}\n", values.text_utf8());
     } else {
       fmt::print("{}\n", last);
     }

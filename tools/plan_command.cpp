@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "core/check/error.h"
+#include "core/check/json_value.h"
 #include "core/check/write_file.h"
 #include "sharding/picture/plan_picture.h"
 #include "sharding/redistribute/plan_report.h"
@@ -68,20 +68,19 @@ PlanRequest request_of(const PlanArguments& arguments) {
 }
 
 // An infinite cost is written as in the recorded cases, for JSON has no number for it.
-nlohmann::ordered_json to_json(double us) {
-  return std::isinf(us) ? nlohmann::ordered_json("inf") : nlohmann::ordered_json(us);
-}
+JsonValue to_json(double us) { return std::isinf(us) ? JsonValue("inf") : JsonValue(us); }
 
-nlohmann::ordered_json to_json(const PlanReport& report) {
-  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+JsonValue to_json(const PlanReport& report) {
+  JsonValue::List steps;
   for (const PlanReport::Step& step : report.steps)
-    steps.push_back({{"step", step.text},
-                     {"collective", step.collective},
-                     {"after", step.after},
-                     {"bytes_per_rank", step.bytes_per_rank},
-                     {"bytes_per_link", step.bytes_per_link},
-                     {"cost_us", to_json(step.cost_us)}});
-  return {{"planner", report.planner}, {"steps", steps}, {"cost_us", to_json(report.cost_us)}};
+    steps.push_back(JsonValue::object({{"step", step.text},
+                                       {"collective", step.collective},
+                                       {"after", step.after},
+                                       {"bytes_per_rank", step.bytes_per_rank},
+                                       {"bytes_per_link", step.bytes_per_link},
+                                       {"cost_us", to_json(step.cost_us)}}));
+  return JsonValue::object(
+      {{"planner", report.planner}, {"steps", steps}, {"cost_us", to_json(report.cost_us)}});
 }
 
 // Returns the picture of a plan, as SVG or as text by the ending of the file name.
@@ -99,7 +98,7 @@ void run(const PlanArguments& arguments) {
   if (!arguments.picture.empty() && planners.size() > 1)
     raise(ErrorKind::value_error, "tools/plan", "--picture: expected one planner, got '{}'",
           arguments.planner);
-  nlohmann::ordered_json plans = nlohmann::ordered_json::array();
+  JsonValue::List plans;
   for (PlannerChoice choice : planners) {
     request.planner = choice;
     validate_local_redistribute(request);
@@ -113,7 +112,7 @@ void run(const PlanArguments& arguments) {
     else
       fmt::print("{}", to_text(report, arguments.output.quiet));
   }
-  if (arguments.output.json) fmt::print("{}\n", nlohmann::ordered_json{{"plans", plans}}.dump());
+  if (arguments.output.json) fmt::print("{}\n", JsonValue::object({{"plans", plans}}).text_utf8());
 }
 
 }  // namespace

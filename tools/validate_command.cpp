@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/check/error.h"
+#include "core/check/json_value.h"
 #include "sharding/validate/coverage_page.h"
 #include "sharding/validate/validate_report.h"
 #include "tools/commands.h"
@@ -16,8 +16,6 @@ namespace simmesh {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct ValidateArguments {
   ValidateRequest request;
   std::int64_t jobs = 0;
@@ -26,57 +24,60 @@ struct ValidateArguments {
   OutputOptions output;
 };
 
-Json json_of(const std::map<std::string, RuleVerdict>& rules) {
-  Json list = Json::array();
+JsonValue json_of(const std::map<std::string, RuleVerdict>& rules) {
+  JsonValue::List list;
   for (const auto& [text, verdict] : rules) {
-    Json rule = {{"rule", text}, {"trials", verdict.trials}, {"gradients", verdict.has_gradient}};
+    JsonValue rule = JsonValue::object(
+        {{"rule", text}, {"trials", verdict.trials}, {"gradients", verdict.has_gradient}});
     if (verdict.wrong)
-      rule["wrong"] = {{"mesh", verdict.wrong->mesh},
-                       {"inputs", verdict.wrong->inputs},
-                       {"what", verdict.wrong->what}};
+      rule.set("wrong", JsonValue::object({{"mesh", verdict.wrong->mesh},
+                                           {"inputs", verdict.wrong->inputs},
+                                           {"what", verdict.wrong->what}}));
     list.push_back(std::move(rule));
   }
   return list;
 }
 
-Json json_of(const ValidateResult& result) {
-  Json ops = Json::array();
+JsonValue json_of(const ValidateResult& result) {
+  JsonValue::List ops;
   for (const OpVerdict& op : result.ops) {
-    Json calls = Json::array();
+    JsonValue::List calls;
     for (const SampleVerdict& sample : op.samples)
-      calls.push_back({{"call", sample.call},
-                       {"trials", sample.trials},
-                       {"combinations", sample.combinations},
-                       {"rules", json_of(sample.rules)},
-                       {"wrong_over_two_dims", json_of(sample.over_two_dims)},
-                       {"missing", sample.missing}});
-    ops.push_back({{"op", op.op}, {"way", to_string(op.way)}, {"calls", std::move(calls)}});
+      calls.push_back(JsonValue::object({{"call", sample.call},
+                                         {"trials", sample.trials},
+                                         {"combinations", sample.combinations},
+                                         {"rules", json_of(sample.rules)},
+                                         {"wrong_over_two_dims", json_of(sample.over_two_dims)},
+                                         {"missing", sample.missing}}));
+    ops.push_back(JsonValue::object(
+        {{"op", op.op}, {"way", to_string(op.way)}, {"calls", std::move(calls)}}));
   }
-  return {{"ops", std::move(ops)},
-          {"combinations", result.combination_count()},
-          {"rules", result.rule_count()},
-          {"wrong", result.wrong_count()},
-          {"missing", result.missing_count()}};
+  return JsonValue::object({{"ops", std::move(ops)},
+                            {"combinations", result.combination_count()},
+                            {"rules", result.rule_count()},
+                            {"wrong", result.wrong_count()},
+                            {"missing", result.missing_count()}});
 }
 
-Json json_of(const RuleFilesResult& result) {
-  Json tables = Json::array();
+JsonValue json_of(const RuleFilesResult& result) {
+  JsonValue::List tables;
   for (const RuleTableVerdict& table : result.tables) {
-    Json refuted = Json::array();
+    JsonValue::List refuted;
     for (const auto& one : table.refuted)
-      refuted.push_back({{"rule", one.rule}, {"trial", one.inputs}, {"what", one.what}});
-    tables.push_back({{"id", table.id},
-                      {"function", table.function},
-                      {"rules", table.rule_count},
-                      {"trials", table.trials},
-                      {"wrong", std::move(refuted)},
-                      {"beyond", table.beyond}});
+      refuted.push_back(
+          JsonValue::object({{"rule", one.rule}, {"trial", one.inputs}, {"what", one.what}}));
+    tables.push_back(JsonValue::object({{"id", table.id},
+                                        {"function", table.function},
+                                        {"rules", table.rule_count},
+                                        {"trials", table.trials},
+                                        {"wrong", std::move(refuted)},
+                                        {"beyond", table.beyond}}));
   }
-  return {{"tables", std::move(tables)},
-          {"rules", result.rule_count()},
-          {"wrong", result.refuted_count()},
-          {"beyond", result.beyond_count()},
-          {"missing", 0}};
+  return JsonValue::object({{"tables", std::move(tables)},
+                            {"rules", result.rule_count()},
+                            {"wrong", result.refuted_count()},
+                            {"beyond", result.beyond_count()},
+                            {"missing", 0}});
 }
 
 int judge_tables(const ValidateArguments& arguments) {
@@ -91,7 +92,7 @@ int judge_tables(const ValidateArguments& arguments) {
   RuleFilesResult result = judge_rule_files(request);
   watched.end(result.interrupted);
   RuleFilesReport report{.quiet = arguments.output.quiet, .shows_beyond = shows_beyond};
-  print_report(arguments.output.json ? json_of(result).dump() + "\n"
+  print_report(arguments.output.json ? json_of(result).text_utf8() + "\n"
                                      : to_text(result, request, report));
   return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
 }
@@ -124,7 +125,7 @@ int run(ValidateArguments& arguments) {
     fmt::print("{}", coverage_page(result));
     return 0;
   }
-  print_report(arguments.output.json ? json_of(result).dump() + "\n"
+  print_report(arguments.output.json ? json_of(result).text_utf8() + "\n"
                                      : to_text(result, request, arguments.output.quiet));
   return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
 }

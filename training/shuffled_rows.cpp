@@ -64,10 +64,10 @@ void ShuffledRows::set_place(const Place& place) {
 
 void add_data_place(checkpoint::StateDict& state, ShuffledRows& rows) {
   JsonValue value = JsonValue::object();
-  value.set("rows", JsonValue::of(rows.options().rows));
-  value.set("seed", JsonValue::of(std::bit_cast<std::int64_t>(rows.options().seed)));
-  value.set("epoch", JsonValue::of(rows.place().epoch));
-  value.set("row", JsonValue::of(rows.place().row));
+  value.set("rows", JsonValue(rows.options().rows));
+  value.set("seed", JsonValue(std::bit_cast<std::int64_t>(rows.options().seed)));
+  value.set("epoch", JsonValue(rows.place().epoch));
+  value.set("row", JsonValue(rows.place().row));
   state.add(data_name, std::move(value), [&rows](const JsonValue& loaded) {
     std::int64_t count = integer_under(loaded, "rows");
     auto seed = std::bit_cast<std::uint64_t>(integer_under(loaded, "seed"));

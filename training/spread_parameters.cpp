@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sstream>
 
 #include "collectives/collectives.h"
 #include "core/check/check.h"
+#include "core/check/join_text.h"
 
 namespace simmesh {
 
@@ -17,7 +17,7 @@ std::string described(const std::vector<nn::NamedTensor>& tensors) {
   std::string text;
   for (const auto& [name, tensor] : tensors)
     text += fmt::format("{} {} {} {}\n", name, to_string(tensor.dtype()), tensor.dim(),
-                        fmt::join(tensor.shape(), " "));
+                        join_text(tensor.shape(), " "));
   return text;
 }
 

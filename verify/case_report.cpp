@@ -1,6 +1,23 @@
 #include "verify/case_report.h"
 
+#include <fmt/ranges.h>
+
 namespace simmesh {
+
+std::string value_text(const std::vector<std::string>& texts) { return fmt::format("{}", texts); }
+std::string value_text(const std::vector<std::int64_t>& numbers) {
+  return fmt::format("{}", numbers);
+}
+std::string value_text(const std::vector<std::vector<std::int64_t>>& lists) {
+  return fmt::format("{}", lists);
+}
+std::string value_text(const std::vector<std::vector<std::size_t>>& lists) {
+  return fmt::format("{}", lists);
+}
+std::string value_text(const std::set<std::string>& texts) { return fmt::format("{}", texts); }
+std::string value_text(const std::map<std::string, std::int64_t>& counts) {
+  return fmt::format("{}", counts);
+}
 
 Schema refusal_schema() {
   using namespace schema;

@@ -2,9 +2,10 @@
 
 #include <cstdint>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,19 @@ namespace simmesh {
 
 // refusal_schema is {"error": class, "message_contains": phrase}: the Error that must be raised.
 Schema refusal_schema();
+
+// value_text returns a value as mismatches show it. That of a container, which is written much like
+// in Python, is compiled once.
+template <class Value>
+const Value& value_text(const Value& value) {
+  return value;
+}
+std::string value_text(const std::vector<std::string>& texts);
+std::string value_text(const std::vector<std::int64_t>& numbers);
+std::string value_text(const std::vector<std::vector<std::int64_t>>& lists);
+std::string value_text(const std::vector<std::vector<std::size_t>>& lists);
+std::string value_text(const std::set<std::string>& texts);
+std::string value_text(const std::map<std::string, std::int64_t>& counts);
 
 // CaseReport collects the mismatches of one case, and the hashes of its results. The first few
 // mismatches are kept as text, the others are counted.
@@ -36,7 +50,8 @@ class CaseReport {
   template <class Expected, class Actual>
   bool expect_equal(std::string_view what, const Expected& expected, const Actual& actual) {
     if (expected == actual) return true;
-    mismatch(fmt::format("{}: expected {}, got {}", what, expected, actual));
+    mismatch(
+        fmt::format("{}: expected {}, got {}", what, value_text(expected), value_text(actual)));
     return false;
   }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "core/check/join_text.h"
+
 namespace simmesh {
 
 namespace {
@@ -51,7 +53,7 @@ std::string presence_of(const Field& field, const std::string& where) {
   if (!where.empty()) words.push_back(where);
   if (field.is_optional) words.emplace_back("optional");
   if (!field.otherwise.empty()) words.push_back(fmt::format("instead of `{}`", field.otherwise));
-  return fmt::format("{}", fmt::join(words, "; "));
+  return join_text(words, "; ");
 }
 
 }  // namespace
@@ -83,7 +85,7 @@ std::string in_words(const SchemaNode& node) {
     case Type::word: return in_words(node.words);
     case Type::spelled: return node.name;
     case Type::list: return count_in_words(node.count) + ", each " + in_words(*node.parts[0]);
-    case Type::tuple: return fmt::format("[{}]", fmt::join(names_of(node.parts), "; "));
+    case Type::tuple: return fmt::format("[{}]", join_text(names_of(node.parts), "; "));
     case Type::tuple_by: return fmt::format("a list that begins with {}", in_words(node.words));
     case Type::map: return "an object of any names, each " + in_words(*node.parts[0]);
     case Type::either: return in_words(names_of(node.parts));

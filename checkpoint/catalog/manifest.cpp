@@ -7,8 +7,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/check/append_text.h"
 #include "core/check/bits_hash.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 
 namespace simmesh::checkpoint {
 
@@ -103,10 +105,10 @@ double special_number(const std::string& name) {
 }
 
 JsonValue value_of_json(const Json& json) {
-  if (json.is_boolean()) return JsonValue::of(json.get<bool>());
-  if (json.is_number_integer()) return JsonValue::of(integer_of(json));
-  if (json.is_number()) return JsonValue::of(json.get<double>());
-  if (json.is_string()) return JsonValue::of(json.get<std::string>());
+  if (json.is_boolean()) return JsonValue(json.get<bool>());
+  if (json.is_number_integer()) return JsonValue(integer_of(json));
+  if (json.is_number()) return JsonValue(json.get<double>());
+  if (json.is_string()) return JsonValue(json.get<std::string>());
   if (json.is_array()) {
     JsonValue::List list;
     for (const Json& entry : json) list.push_back(value_of_json(entry));
@@ -114,7 +116,7 @@ JsonValue value_of_json(const Json& json) {
   }
   if (json.is_object()) {
     if (json.size() == 1 && json.contains(number_key))
-      return JsonValue::of(special_number(json[number_key].get<std::string>()));
+      return JsonValue(special_number(json[number_key].get<std::string>()));
     JsonValue::Object object;
     for (const auto& entry : json.items())
       object.emplace_back(entry.key(), value_of_json(entry.value()));
@@ -214,7 +216,7 @@ std::string dumped(const Json& json) {
 // Writes a list without a tree of JSON values, since there may be many tensors.
 void add_dims(std::string& text, DimSpan dims) {
   check_dim_count(dims.size());
-  fmt::format_to(std::back_inserter(text), "[{}]", fmt::join(dims, ","));
+  append_text(text, "[{}]", join_text(dims, ","));
 }
 
 void add_chunk(std::string& text, const StoredChunk& chunk) {
@@ -222,16 +224,15 @@ void add_chunk(std::string& text, const StoredChunk& chunk) {
   add_dims(text, chunk.box.offsets);
   text += ",\"sizes\":";
   add_dims(text, chunk.box.sizes);
-  fmt::format_to(std::back_inserter(text), ",\"file\":{},\"begin\":{},\"bytes\":{}",
-                 dumped(chunk.file), chunk.begin, chunk.bytes);
+  append_text(text, ",\"file\":{},\"begin\":{},\"bytes\":{}", dumped(chunk.file), chunk.begin,
+              chunk.bytes);
   if (chunk.hash) text += ",\"hash\":\"" + hash_text(*chunk.hash) + "\"";
   text += "}";
 }
 
 void add_tensor(std::string& text, const StoredTensor& tensor) {
-  fmt::format_to(std::back_inserter(text),
-                 "{{\"name\":{},\"dtype\":\"{}\",\"shape\":", dumped(tensor.name),
-                 to_string(tensor.dtype));
+  append_text(text, "{{\"name\":{},\"dtype\":\"{}\",\"shape\":", dumped(tensor.name),
+              to_string(tensor.dtype));
   add_dims(text, tensor.shape);
   text += ",\"chunks\":[";
   for (std::size_t i = 0; i < tensor.chunks.size(); ++i) {

@@ -51,10 +51,10 @@ class StateDict {
   void add(const std::string& name, Tensor tensor);
   void add(const std::string& name, FlatShard shard);
   void add(const std::string& name, JsonValue value, OnLoad on_load = {});
-  void add(const std::string& name, std::int64_t value) { add(name, JsonValue::of(value)); }
+  void add(const std::string& name, std::int64_t value) { add(name, JsonValue(value)); }
   void add(const std::string& name, int value) { add(name, std::int64_t(value)); }
-  void add(const std::string& name, double value) { add(name, JsonValue::of(value)); }
-  void add(const std::string& name, const char* value) { add(name, JsonValue::of(value)); }
+  void add(const std::string& name, double value) { add(name, JsonValue(value)); }
+  void add(const std::string& name, const char* value) { add(name, JsonValue(value)); }
 
   const std::vector<Entry>& entries() const { return entries_; }
   // set_loaded sets a value that is no tensor to the loaded one. The name must exist.

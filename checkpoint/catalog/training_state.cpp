@@ -28,7 +28,7 @@ std::optional<std::size_t> index_among(const std::vector<Tensor>& tensors, const
 
 JsonValue list_of(const std::vector<double>& numbers) {
   JsonValue::List list;
-  for (double number : numbers) list.push_back(JsonValue::of(number));
+  for (double number : numbers) list.push_back(JsonValue(number));
   return {std::move(list)};
 }
 
@@ -72,7 +72,7 @@ void add_kept(StateDict& state, optim::Optimizer& optimizer, std::size_t index,
   for (const auto& [key, tensor] : kept) state.add(state_name(parameter, key), as_value(tensor));
   std::string steps = state_name(parameter, "step");
   // A parameter has no state before its first step.
-  state.add(steps, JsonValue::of(optimizer.steps(index)),
+  state.add(steps, JsonValue(optimizer.steps(index)),
             [&optimizer, index, steps, kept](const JsonValue& value) {
               std::int64_t count = integer_of(steps, value);
               optimizer.load_state(index, count > 0 ? kept : std::map<std::string, Tensor>(),
@@ -139,7 +139,7 @@ void add_scaler(StateDict& state, optim::LossScaler& scaler) {
 }
 
 void add_scheduler(StateDict& state, zero::LrScheduler& scheduler) {
-  state.add("lr_scheduler", JsonValue::of(scheduler.last_batch_iteration()),
+  state.add("lr_scheduler", JsonValue(scheduler.last_batch_iteration()),
             [&scheduler](const JsonValue& value) {
               scheduler.load_state(integer_of("lr_scheduler", value));
             });

@@ -25,7 +25,7 @@ void DcpWriter::add(const StoredObject& object) {
   append(torch_object_archive(object.value));
   metadata_.objects.push_back({object.name, data_file, begin, at_ - begin});
   std::vector<JsonValue> path = object.path;
-  if (path.empty()) path.push_back(JsonValue::of(object.name));
+  if (path.empty()) path.push_back(JsonValue(object.name));
   metadata_.paths.emplace_back(object.name, std::move(path));
 }
 
@@ -38,7 +38,7 @@ void DcpWriter::add(const StoredTensor& tensor, const std::vector<Box>& boxes,
     stored.chunks.push_back(
         {.box = boxes[i], .file = data_file, .begin = begin, .bytes = at_ - begin});
   }
-  metadata_.paths.emplace_back(tensor.name, std::vector<JsonValue>{JsonValue::of(tensor.name)});
+  metadata_.paths.emplace_back(tensor.name, std::vector<JsonValue>{JsonValue(tensor.name)});
   metadata_.tensors.push_back(std::move(stored));
 }
 

@@ -72,7 +72,7 @@ std::optional<JsonValue> loss_scaler_value(PickleValue scaler, std::int64_t skip
   JsonValue::List numbers;
   for (const char* key : {"cur_scale", "cur_hysteresis", "cur_iter", "last_overflow_iter"})
     numbers.push_back(json_of(field(state, key)));
-  numbers.push_back(JsonValue::of(skipped));
+  numbers.push_back(JsonValue(skipped));
   return JsonValue{std::move(numbers)};
 }
 
@@ -238,7 +238,7 @@ void DeepSpeedReader::read_universal() {
               name, key, key == "fp32" ? weight_name(name) : fmt::format("optim.{}.{}", name, key),
               shape));
       catalog_.objects.push_back(
-          {"optim." + name + ".step", JsonValue::of(universal_->steps(name).value_or(made)), {}});
+          {"optim." + name + ".step", JsonValue(universal_->steps(name).value_or(made)), {}});
     }
 }
 
@@ -372,7 +372,7 @@ void DeepSpeedReader::add_steps(std::size_t index, const Group& group) {
   PickleValue step = is_given(state) ? find_field(state, "step") : nullptr;
   if (is_given(step)) steps = step_count(optimizer_[0], step);
   for (const auto& [name, shape] : group.parameters)
-    catalog_.objects.push_back({"optim." + name + ".step", JsonValue::of(steps), {}});
+    catalog_.objects.push_back({"optim." + name + ".step", JsonValue(steps), {}});
 }
 
 // Adds buffers and, unless parameters are partitioned, those that aren't trained.

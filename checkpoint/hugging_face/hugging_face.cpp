@@ -175,7 +175,7 @@ Catalog read_safetensors(const Store& store, const std::string& file) {
                                  .bytes = entry.bytes()}}});
   if (header.metadata)
     for (const auto& [key, value] : *header.metadata)
-      catalog.objects.push_back({key, JsonValue::of(value), {}});
+      catalog.objects.push_back({key, JsonValue(value), {}});
   return catalog;
 }
 

@@ -75,7 +75,7 @@ std::vector<std::vector<std::size_t>> tensors_of_files(const std::vector<StoredT
 
 void write_index(const Location& to, JsonValue weight_map, std::int64_t total_size) {
   JsonValue index = JsonValue::object(), metadata = JsonValue::object();
-  metadata.set("total_size", JsonValue::of(total_size));
+  metadata.set("total_size", JsonValue(total_size));
   index.set("metadata", std::move(metadata));
   index.set("weight_map", std::move(weight_map));
   write_synced(*to.store, joined(to.name, safetensors_index_file), index.text() + "\n");
@@ -94,7 +94,7 @@ void write_files(const CheckpointSource& source, const Location& to, std::int64_
     std::vector<SafetensorsEntry> entries;
     for (std::size_t tensor : files[i]) {
       entries.push_back(entry_of(tensors[tensor]));
-      places.emplace_back(entries.back().name, JsonValue::of(name));
+      places.emplace_back(entries.back().name, JsonValue(name));
       total_size += tensors[tensor].bytes();
     }
     auto file = to.store->create(joined(to.name, name));

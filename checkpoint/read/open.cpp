@@ -7,6 +7,7 @@
 #include "checkpoint/format/formats.h"
 #include "core/check/counted.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 
 namespace simmesh::checkpoint {
 
@@ -22,9 +23,8 @@ std::string contents_of(const Location& location) {
   if (folders.empty() && count > 0) return counted(count, "other file");
   if (folders.empty()) return exists(location) ? "an empty folder" : "no such file or folder";
   std::string text = count > 0 ? counted(count, "other file") + " and " : "";
-  std::string names = fmt::format(
-      "{}", fmt::join(folders.begin(),
-                      folders.begin() + std::ptrdiff_t(std::min(folders.size(), named_max)), ", "));
+  std::string names =
+      join_text(gsl::span(folders).first(std::min(folders.size(), named_max)), ", ");
   return fmt::format("{}{}: {}{}", text, counted(std::int64_t(folders.size()), "folder"), names,
                      folders.size() > named_max ? ", ..." : "");
 }

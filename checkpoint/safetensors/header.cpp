@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 
 namespace simmesh::checkpoint {
 
@@ -327,7 +328,7 @@ std::string safetensors_header_text(const SafetensorsHeader& header) {
   std::string_view comma = "";
   for (const SafetensorsEntry& entry : header.tensors) {
     text += fmt::format("{}{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", comma,
-                        quoted(entry.name), to_string(entry.dtype), fmt::join(entry.shape, ","),
+                        quoted(entry.name), to_string(entry.dtype), join_text(entry.shape, ","),
                         entry.begin, entry.end);
     comma = ",";
   }

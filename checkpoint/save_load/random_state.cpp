@@ -17,8 +17,8 @@ constexpr const char* random_name = "random";
 // Returns both numbers with the same bits as signed ones, since JSON has those.
 JsonValue value_of(const Generator& generator) {
   JsonValue value = JsonValue::object();
-  value.set("seed", JsonValue::of(std::bit_cast<std::int64_t>(generator.seed)));
-  value.set("stream", JsonValue::of(std::bit_cast<std::int64_t>(generator.stream)));
+  value.set("seed", JsonValue(std::bit_cast<std::int64_t>(generator.seed)));
+  value.set("stream", JsonValue(std::bit_cast<std::int64_t>(generator.stream)));
   return value;
 }
 

@@ -19,6 +19,7 @@
 #include "collectives/collectives.h"
 #include "core/check/bits_hash.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 
 namespace simmesh::checkpoint {
 
@@ -137,7 +138,7 @@ std::vector<FilePlan> files_of(const GlobalPlan& plan, std::size_t rank, SaveLay
 
 std::string chunk_name(const StoredTensor& tensor, const Box& box) {
   if (box == whole(tensor.shape)) return tensor.name;
-  return fmt::format("{}@{}", tensor.name, fmt::join(box.offsets, ","));
+  return fmt::format("{}@{}", tensor.name, join_text(box.offsets, ","));
 }
 
 // WrittenFile is a rank's report of a file: the begins of its chunks, and all hashes.

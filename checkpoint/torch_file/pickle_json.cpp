@@ -22,10 +22,10 @@ class JsonMaker {
     count(value);
     switch (value->kind) {
       case Kind::none: return {};
-      case Kind::boolean: return JsonValue::of(value->flag);
-      case Kind::integer: return JsonValue::of(value->integer);
-      case Kind::number: return JsonValue::of(value->number);
-      case Kind::text: return JsonValue::of(value->text);
+      case Kind::boolean: return JsonValue(value->flag);
+      case Kind::integer: return JsonValue(value->integer);
+      case Kind::number: return JsonValue(value->number);
+      case Kind::text: return JsonValue(value->text);
       case Kind::list:
       case Kind::tuple: {
         JsonValue::List list;

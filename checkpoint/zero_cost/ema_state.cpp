@@ -116,7 +116,7 @@ void EmaState::add_to(StateDict& state) {
 
 void EmaState::add_to_load(StateDict& state) {
   to_load_ = add_averages(state);
-  state.add(updates_name, JsonValue::of(updates_), [this](const JsonValue& value) {
+  state.add(updates_name, JsonValue(updates_), [this](const JsonValue& value) {
     const auto* count = value.get<std::int64_t>();
     if (count == nullptr || *count < 0)
       raise(ErrorKind::value_error, "checkpoint/load", "'{}': expected a number of updates, got {}",

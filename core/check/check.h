@@ -16,17 +16,22 @@ class ContractViolation : public std::logic_error {
 };
 
 namespace detail {
+[[noreturn]] void contract_broken(const char* file, int line, const char* condition,
+                                  fmt::string_view format, fmt::format_args args);
+
+template <class... Args>
 [[noreturn]] void contract_violated(const char* file, int line, const char* condition,
-                                    std::string message);
+                                    fmt::format_string<Args...> format, Args&&... args) {
+  contract_broken(file, line, condition, format, fmt::make_format_args(args...));
+}
 }  // namespace detail
 
 }  // namespace simmesh
 
 // SIMMESH_CHECK states a contract of ours, in every build. It raises ContractViolation where the
 // condition does not hold; the message is only formatted then.
-#define SIMMESH_CHECK(condition, ...)                                      \
-  do {                                                                     \
-    if (!(condition)) [[unlikely]]                                         \
-      ::simmesh::detail::contract_violated(__FILE__, __LINE__, #condition, \
-                                           ::fmt::format(__VA_ARGS__));    \
+#define SIMMESH_CHECK(condition, ...)                                                    \
+  do {                                                                                   \
+    if (!(condition)) [[unlikely]]                                                       \
+      ::simmesh::detail::contract_violated(__FILE__, __LINE__, #condition, __VA_ARGS__); \
   } while (false)

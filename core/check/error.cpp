@@ -24,6 +24,11 @@ Error::Error(ErrorKind kind, std::string_view where, std::string_view message)
       kind_(kind),
       message_begin_(where.size() + 3) {}
 
+void detail::raise_formatted(ErrorKind kind, std::string_view where, fmt::string_view format,
+                             fmt::format_args args) {
+  throw Error(kind, where, fmt::vformat(format, args));
+}
+
 std::string_view Error::message() const { return std::string_view(what()).substr(message_begin_); }
 
 }  // namespace simmesh

@@ -44,11 +44,16 @@ class Error : public std::runtime_error {
   std::size_t message_begin_;
 };
 
+namespace detail {
+[[noreturn]] void raise_formatted(ErrorKind kind, std::string_view where, fmt::string_view format,
+                                  fmt::format_args args);
+}  // namespace detail
+
 // raise raises an Error with a formatted message.
 template <class... Args>
 [[noreturn]] void raise(ErrorKind kind, std::string_view where, fmt::format_string<Args...> format,
                         Args&&... args) {
-  throw Error(kind, where, fmt::format(format, std::forward<Args>(args)...));
+  detail::raise_formatted(kind, where, format, fmt::make_format_args(args...));
 }
 
 }  // namespace simmesh

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/check/check.h"
 #include "core/check/error.h"
 
 namespace simmesh {
@@ -23,17 +24,17 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   JsonValue take() { return std::move(root_); }
 
   bool null() override { return put({}); }
-  bool boolean(bool flag) override { return put({flag}); }
-  bool number_integer(std::int64_t number) override { return put({number}); }
+  bool boolean(bool flag) override { return put(flag); }
+  bool number_integer(std::int64_t number) override { return put(number); }
   bool number_unsigned(std::uint64_t number) override {
     constexpr auto max = std::uint64_t(std::numeric_limits<std::int64_t>::max());
-    return number > max ? put({double(number)}) : put({std::int64_t(number)});
+    return number > max ? put(double(number)) : put(number);
   }
-  bool number_float(double number, const std::string&) override { return put({number}); }
-  bool string(std::string& text) override { return put({std::move(text)}); }
+  bool number_float(double number, const std::string&) override { return put(number); }
+  bool string(std::string& text) override { return put(std::move(text)); }
   bool binary(nlohmann::json::binary_t&) override { return false; }
   bool start_object(std::size_t) override { return open(JsonValue::object()); }
-  bool start_array(std::size_t) override { return open({JsonValue::List()}); }
+  bool start_array(std::size_t) override { return open(JsonValue::List()); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
 
@@ -85,25 +86,94 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   std::string key_;
 };
 
-nlohmann::ordered_json as_json(const JsonValue& node) {
-  if (const auto* flag = node.get<bool>()) return *flag;
-  if (const auto* integer = node.get<std::int64_t>()) return *integer;
-  if (const auto* number = node.get<double>()) return *number;
-  if (const auto* text = node.get<std::string>()) return *text;
-  if (const auto* list = node.get<JsonValue::List>()) {
-    auto result = nlohmann::ordered_json::array();
-    for (const JsonValue& entry : *list) result.push_back(as_json(entry));
-    return result;
+// JsonWriter writes a value in one line. What needs care, such as a text that may not be UTF-8 or
+// the digits of a number, nlohmann writes.
+class JsonWriter {
+ public:
+  explicit JsonWriter(bool is_ascii) : is_ascii_(is_ascii) {}
+
+  void add(const JsonValue& node) {
+    if (const auto* flag = node.get<bool>()) {
+      text_ += *flag ? "true" : "false";
+    } else if (const auto* integer = node.get<std::int64_t>()) {
+      text_ += fmt::format_int(*integer).c_str();
+    } else if (const auto* number = node.get<double>()) {
+      text_ += nlohmann::json(*number).dump();
+    } else if (const auto* text = node.get<std::string>()) {
+      add_text(*text);
+    } else if (const auto* list = node.get<JsonValue::List>()) {
+      text_ += '[';
+      for (const JsonValue& entry : *list) {
+        if (&entry != list->data()) text_ += ',';
+        add(entry);
+      }
+      text_ += ']';
+    } else if (const auto* object = node.get<JsonValue::Object>()) {
+      text_ += '{';
+      for (const auto& member : *object) {
+        if (&member != object->data()) text_ += ',';
+        add_text(member.first);
+        text_ += ':';
+        add(member.second);
+      }
+      text_ += '}';
+    } else {
+      text_ += "null";
+    }
   }
-  if (const auto* object = node.get<JsonValue::Object>()) {
-    auto result = nlohmann::ordered_json::object();
-    for (const auto& [key, entry] : *object) result[key] = as_json(entry);
-    return result;
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  void add_text(const std::string& text) {
+    auto is_plain = [](char letter) {
+      return letter >= ' ' && letter <= '~' && letter != '"' && letter != '\\';
+    };
+    if (std::all_of(text.begin(), text.end(), is_plain))
+      text_.append(1, '"').append(text).append(1, '"');
+    else
+      text_ +=
+          nlohmann::json(text).dump(-1, ' ', is_ascii_, nlohmann::json::error_handler_t::replace);
   }
-  return nullptr;
+
+  bool is_ascii_;
+  std::string text_;
+};
+
+std::string written(const JsonValue& value, bool is_ascii) {
+  JsonWriter writer(is_ascii);
+  writer.add(value);
+  return writer.take();
 }
 
 }  // namespace
+
+JsonValue::JsonValue() noexcept = default;
+JsonValue::JsonValue(bool is_negative, std::uint64_t bits) : value(std::int64_t(bits)) {
+  SIMMESH_CHECK(is_negative || std::int64_t(bits) >= 0, "expected an integer below 2^63, got {}",
+                bits);
+}
+JsonValue::JsonValue(double number) : value(number) {}
+JsonValue::JsonValue(std::string text) : value(std::move(text)) {}
+JsonValue::JsonValue(std::string_view text) : value(std::string(text)) {}
+JsonValue::JsonValue(const char* text) : value(std::string(text)) {}
+JsonValue::JsonValue(List entries) : value(std::move(entries)) {}
+JsonValue::JsonValue(Object members) : value(std::move(members)) {}
+
+JsonValue::JsonValue(const JsonValue& other) = default;
+JsonValue::JsonValue(JsonValue&& other) noexcept = default;
+JsonValue& JsonValue::operator=(const JsonValue& other) = default;
+JsonValue& JsonValue::operator=(JsonValue&& other) noexcept = default;
+JsonValue::~JsonValue() = default;
+
+JsonValue JsonValue::object() { return Object(); }
+
+JsonValue JsonValue::object(std::initializer_list<Member> members) {
+  Object object;
+  object.reserve(members.size());
+  for (const Member& member : members) object.emplace_back(member.key, std::move(member.value));
+  return object;
+}
 
 JsonValue JsonValue::parse(std::string_view text, std::string_view where) {
   JsonBuilder builder(where);
@@ -141,9 +211,9 @@ void JsonValue::erase(std::string_view key) {
                 entries.end());
 }
 
-std::string JsonValue::text() const {
-  return as_json(*this).dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
-}
+std::string JsonValue::text() const { return written(*this, true); }
+
+std::string JsonValue::text_utf8() const { return written(*this, false); }
 
 std::string JsonValue::text(std::size_t bytes_max) const {
   std::string whole = text();

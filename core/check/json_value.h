@@ -1,6 +1,8 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,22 +12,47 @@
 namespace simmesh {
 
 // JsonValue is a JSON value: null, true or false, an integer, another number, a
-// text, a list, or an object with its keys in order.
+// text, a list, or an object with its keys in order. What can be a value becomes one by itself:
+//
+//   JsonValue::List steps;
+//   steps.push_back(JsonValue::object({{"step", 3}, {"losses", std::vector{0.5, 0.25}}}));
+//   JsonValue::object({{"steps", std::move(steps)}}).text_utf8();
+//   // {"steps":[{"step":3,"losses":[0.5,0.25]}]}
 struct JsonValue {
   using List = std::vector<JsonValue>;
   using Object = std::vector<std::pair<std::string, JsonValue>>;
+  struct Member;
 
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Object> value = {};
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Object> value;
+
+  JsonValue() noexcept;
+  JsonValue(std::same_as<bool> auto flag) { value = flag; }
+  // An unsigned integer must be below 2^63.
+  template <std::integral Integer>
+  requires(!std::same_as<Integer, bool>) JsonValue(Integer number)
+      : JsonValue(std::cmp_less(number, 0), static_cast<std::uint64_t>(number)) {}
+  JsonValue(double number);
+  JsonValue(std::string text);
+  JsonValue(std::string_view text);
+  JsonValue(const char* text);
+  JsonValue(List entries);
+  JsonValue(Object members);
+  template <class Entry>
+  JsonValue(const std::vector<Entry>& entries) : JsonValue(List(entries.begin(), entries.end())) {}
+
+  // They are compiled once, since many sources hold values.
+  JsonValue(const JsonValue& other);
+  JsonValue(JsonValue&& other) noexcept;
+  JsonValue& operator=(const JsonValue& other);
+  JsonValue& operator=(JsonValue&& other) noexcept;
+  ~JsonValue();
 
   // parse reads text, which may have comments. Raises a ValueError at `where` for text that isn't
   // JSON and for an object with two values under one key.
   static JsonValue parse(std::string_view text, std::string_view where = "core/json");
-  static JsonValue object() { return {Object()}; }
-  static JsonValue of(bool flag) { return {flag}; }
-  static JsonValue of(std::int64_t number) { return {number}; }
-  static JsonValue of(double number) { return {number}; }
-  static JsonValue of(std::string text) { return {std::move(text)}; }
-  static JsonValue of(const char* text) { return {std::string(text)}; }
+  // object returns an object with these members, which must have different keys.
+  static JsonValue object();
+  static JsonValue object(std::initializer_list<Member> members);
 
   // get returns the value as a type, null if it is of another.
   template <class T>
@@ -43,9 +70,21 @@ struct JsonValue {
   void set(std::string_view key, JsonValue entry);
   void erase(std::string_view key);
 
-  // text returns the value as JSON in one line; for a message of at most `bytes_max` bytes.
+  // text returns the value as JSON in one line of ASCII; for a message of at most `bytes_max`
+  // bytes. text_utf8 escapes no more than it must. Bytes that aren't UTF-8 become U+FFFD, and a
+  // number that isn't finite becomes null.
   std::string text() const;
   std::string text(std::size_t bytes_max) const;
+  std::string text_utf8() const;
+
+ private:
+  JsonValue(bool is_negative, std::uint64_t bits);
+};
+
+// JsonValue::Member is a key of an object that is being made, and its value.
+struct JsonValue::Member {
+  std::string_view key;
+  mutable JsonValue value;
 };
 
 }  // namespace simmesh

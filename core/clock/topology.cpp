@@ -1,8 +1,9 @@
 #include "core/clock/topology.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "core/check/check.h"
+#include "core/check/join_text.h"
 
 namespace simmesh {
 namespace {
@@ -25,7 +26,7 @@ Link link_of(const Topology& topology, bool is_inside) {
 
 Link Topology::link(gsl::span<const std::int64_t> mesh_shape, std::int64_t mesh_dim) const {
   SIMMESH_CHECK(mesh_dim >= 0 && mesh_dim < static_cast<std::int64_t>(mesh_shape.size()),
-                "mesh dim {} of a mesh [{}]", mesh_dim, fmt::join(mesh_shape, ", "));
+                "mesh dim {} of a mesh [{}]", mesh_dim, join_text(mesh_shape, ", "));
   std::int64_t devices = 1;
   bool inside = true;
   for (auto dim = static_cast<std::int64_t>(mesh_shape.size()); inside && dim-- > mesh_dim;) {

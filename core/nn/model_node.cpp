@@ -1,9 +1,10 @@
 #include "core/nn/model_node.h"
 
 #include <algorithm>
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "core/nn/activation.h"
 #include "core/nn/attention.h"
 #include "core/nn/block.h"
@@ -203,13 +204,13 @@ ModulePtr Reader::build_at(const ModelNode& node, const std::string& parent,
   const Kind* kind = find_kind(node.kind);
   if (!kind)
     raise(ErrorKind::value_error, model_node_source, "node '{}': expected a kind of {}, got '{}'",
-          path, fmt::join(model_node_kinds(), ", "), node.kind);
+          path, join_text(model_node_kinds(), ", "), node.kind);
   for (const auto& [name, field] : node.fields)
     if (name != "ac" &&
         std::find(kind->fields.begin(), kind->fields.end(), name) == kind->fields.end())
       raise(ErrorKind::value_error, model_node_source,
             "node '{}' of kind {}: expected one of the fields ac {}, got '{}'", path, node.kind,
-            fmt::join(kind->fields, " "), name);
+            join_text(kind->fields, " "), name);
   Reader from(node, path, options);
   ModulePtr module = kind->make(from);
   if (from.get_or("ac", false)) module->set_checkpointing(CheckpointOptions{});

@@ -1,11 +1,12 @@
 #include "core/nn/module.h"
 
 #include <algorithm>
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <set>
 
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "core/engine/ranks/local_state.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
@@ -181,7 +182,7 @@ void Module::load_state_dict(const StateDict& state) {
   for (const auto& [name, tensor] : state)
     if (named(own, name) == own.end()) problems.push_back("unexpected key " + name);
   if (!problems.empty())
-    raise(ErrorKind::runtime_error, "nn/load_state_dict", "{}", fmt::join(problems, "; "));
+    raise(ErrorKind::runtime_error, "nn/load_state_dict", "{}", join_text(problems, "; "));
   for (auto& [name, tensor] : own)
     copy_(tensor, converted(named(state, name)->second.detach(), tensor.dtype()));
 }

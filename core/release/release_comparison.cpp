@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
+
+#include "core/check/join_text.h"
+#include "core/check/json_value.h"
 
 namespace simmesh {
 
@@ -54,11 +55,11 @@ std::string text_of(const ReleaseComparison& comparison) {
   std::string text = fmt::format("{} {}{}{}\n", word_of(comparison.subject), comparison.file,
                                  comparison.title.empty() ? "" : ": ", comparison.title);
   if (comparison.differences.empty())
-    return text + fmt::format("nothing differs: {}\n", fmt::join(comparison.same, ", "));
+    return text + fmt::format("nothing differs: {}\n", join_text(comparison.same, ", "));
   text += comparison.subject == ReleaseComparison::Subject::gate ? table_of(comparison.differences)
                                                                  : list_of(comparison.differences);
   if (!comparison.same.empty())
-    text += fmt::format("the same: {}\n", fmt::join(comparison.same, ", "));
+    text += fmt::format("the same: {}\n", join_text(comparison.same, ", "));
   return text;
 }
 
@@ -72,26 +73,26 @@ std::string to_text(gsl::span<const ReleaseComparison> comparisons, ReleasesText
 }
 
 std::string to_json(gsl::span<const ReleaseComparison> comparisons) {
-  using Json = nlohmann::ordered_json;
-  Json gates = Json::array(), cases = Json::array();
+  JsonValue::List gates, cases;
   for (const ReleaseComparison& comparison : comparisons) {
-    Json differences = Json::array();
+    JsonValue::List differences;
     for (const ReleaseDifference& difference : comparison.differences) {
-      Json row = {{"what", difference.what}};
+      JsonValue row = JsonValue::object({{"what", difference.what}});
       for (std::size_t i = 0; i < releases.size(); ++i)
-        row[std::string(to_string(releases[i]))] = difference.values[i];
+        row.set(std::string(to_string(releases[i])), difference.values[i]);
       differences.push_back(std::move(row));
     }
-    Json file = {{"file", comparison.file}};
-    if (comparison.subject == ReleaseComparison::Subject::gate) file["title"] = comparison.title;
-    file["differences"] = std::move(differences);
-    file["same"] = comparison.same;
+    JsonValue file = JsonValue::object({{"file", comparison.file}});
+    if (comparison.subject == ReleaseComparison::Subject::gate) file.set("title", comparison.title);
+    file.set("differences", std::move(differences));
+    file.set("same", comparison.same);
     (comparison.subject == ReleaseComparison::Subject::gate ? gates : cases)
         .push_back(std::move(file));
   }
-  Json json = {{"differences", count_of(comparisons)}, {"gates", std::move(gates)}};
-  if (!cases.empty()) json["cases"] = std::move(cases);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  JsonValue json =
+      JsonValue::object({{"differences", count_of(comparisons)}, {"gates", std::move(gates)}});
+  if (!cases.empty()) json.set("cases", std::move(cases));
+  return json.text_utf8() + "\n";
 }
 
 }  // namespace simmesh

@@ -1,7 +1,8 @@
 #include "core/release/release_page.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "core/check/join_text.h"
 
 namespace simmesh {
 
@@ -50,7 +51,7 @@ std::string release_page(const UsersOfChange& users) {
                           users ? " --- |" : "");
     area = row.area;
     text += row_text(row);
-    if (users) text += fmt::format(" `{}` |", fmt::join(users(row), "` `"));
+    if (users) text += fmt::format(" `{}` |", join_text(users(row), "` `"));
     text += '\n';
   }
   return text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 
 namespace simmesh {
 
@@ -66,6 +67,12 @@ bool next_index(Dims& index, DimSpan shape) {
   return false;
 }
 
-std::string to_string(DimSpan dims) { return fmt::format("[{}]", fmt::join(dims, ", ")); }
+std::string to_string(DimSpan dims) { return fmt::format("[{}]", join_text(dims, ", ")); }
 
 }  // namespace simmesh
+
+fmt::appender fmt::formatter<simmesh::Dims>::format(const simmesh::Dims& dims,
+                                                    fmt::format_context& context) const {
+  std::string text = simmesh::to_string(dims);
+  return std::copy(text.begin(), text.end(), context.out());
+}

@@ -2,7 +2,7 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 #include <gsl/span>
 #include <string>
 
@@ -39,3 +39,10 @@ bool next_index(Dims& index, DimSpan shape);
 std::string to_string(DimSpan dims);
 
 }  // namespace simmesh
+
+// A list of dims is formatted as to_string has it.
+template <>
+struct fmt::formatter<simmesh::Dims> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  fmt::appender format(const simmesh::Dims& dims, fmt::format_context& context) const;
+};

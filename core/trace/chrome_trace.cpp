@@ -1,6 +1,8 @@
 #include "core/trace/chrome_trace.h"
 
-#include <iterator>
+#include <fmt/format.h>
+
+#include "core/check/append_text.h"
 
 namespace simmesh {
 
@@ -20,59 +22,55 @@ std::string json_text(std::string_view text) {
   return result + "\"";
 }
 
-template <class... Args>
-void append(fmt::memory_buffer& to, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(to), format, std::forward<Args>(args)...);
-}
-
 }  // namespace
 
-void ChromeTrace::begin_event() { append(events_, "{}\n", events_.size() == 0 ? "" : ","); }
+void ChromeTrace::begin_event() { append_text(events_, "{}\n", events_.empty() ? "" : ","); }
 
 void ChromeTrace::name_process(std::uint64_t process, std::string_view name) {
   begin_event();
-  append(events_, R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}},)", process,
-         json_text(name));
-  append(events_, "\n");
-  append(events_, R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}})",
-         process, process);
+  append_text(events_, R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}},)",
+              process, json_text(name));
+  append_text(events_, "\n");
+  append_text(events_,
+              R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}})",
+              process, process);
 }
 
 void ChromeTrace::name_track(Track track, std::string_view name) {
   begin_event();
-  append(events_, R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}},)",
-         track.process, track.thread, json_text(name));
-  append(events_, "\n");
-  append(events_,
-         R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})",
-         track.process, track.thread, track.thread);
+  append_text(events_,
+              R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}},)",
+              track.process, track.thread, json_text(name));
+  append_text(events_, "\n");
+  append_text(
+      events_,
+      R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})",
+      track.process, track.thread, track.thread);
 }
 
 void ChromeTrace::add(const Span& span) {
   begin_event();
-  append(events_, R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"args":{{)",
-         span.track.process, span.track.thread, span.begin_us, span.length_us,
-         json_text(span.name));
+  append_text(events_, R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"args":{{)",
+              span.track.process, span.track.thread, span.begin_us, span.length_us,
+              json_text(span.name));
   if (span.event)
-    append(events_, R"("group":{},"sequence":{},"elements":{})", span.event->group,
-           span.event->sequence, span.event->elements);
+    append_text(events_, R"("group":{},"sequence":{},"elements":{})", span.event->group,
+                span.event->sequence, span.event->elements);
   if (span.site.line > 0)
-    append(events_, R"({}"site":{})", span.event ? "," : "", json_text(to_string(span.site)));
-  append(events_, "}}}}");
+    append_text(events_, R"({}"site":{})", span.event ? "," : "", json_text(to_string(span.site)));
+  append_text(events_, "}}}}");
 }
 
 void ChromeTrace::note(std::string_view key, std::string_view value) {
-  append(notes_, "{}\n{}:{}", notes_.size() == 0 ? "" : ",", json_text(key), json_text(value));
+  append_text(notes_, "{}\n{}:{}", notes_.empty() ? "" : ",", json_text(key), json_text(value));
 }
 
 void ChromeTrace::note(std::string_view key, std::uint64_t value) {
-  append(notes_, "{}\n{}:{}", notes_.size() == 0 ? "" : ",", json_text(key), value);
+  append_text(notes_, "{}\n{}:{}", notes_.empty() ? "" : ",", json_text(key), value);
 }
 
 std::string ChromeTrace::text() const {
-  return fmt::format("{{\"traceEvents\":[{}\n],\n\"otherData\":{{{}\n}}}}\n",
-                     std::string_view(events_.data(), events_.size()),
-                     std::string_view(notes_.data(), notes_.size()));
+  return fmt::format("{{\"traceEvents\":[{}\n],\n\"otherData\":{{{}\n}}}}\n", events_, notes_);
 }
 
 void add_events(ChromeTrace& chrome, const Trace& trace) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <fmt/format.h>
 #include <string>
 #include <string_view>
 
@@ -48,8 +47,8 @@ class ChromeTrace {
  private:
   void begin_event();
 
-  fmt::memory_buffer events_;
-  fmt::memory_buffer notes_;
+  std::string events_;
+  std::string notes_;
 };
 
 // add_events adds the kept events of a run, each as a span on the track 0 of the process of its

@@ -1,9 +1,10 @@
 #include "fsdp/param/mesh_info.h"
 
 #include <algorithm>
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 
 namespace simmesh::fsdp {
 
@@ -21,7 +22,7 @@ void check_names(const DeviceMesh& mesh, const std::vector<std::string>& names) 
   for (const std::string& name : names)
     if (std::find(mesh.names().begin(), mesh.names().end(), name) == mesh.names().end())
       raise(ErrorKind::value_error, mesh_info_source, "mesh dim '{}' not found in {}", name,
-            fmt::join(mesh.names(), ", "));
+            join_text(mesh.names(), ", "));
 }
 
 MeshInfo replicated_mesh_info_of(const DeviceMesh& mesh) {

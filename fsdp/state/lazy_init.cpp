@@ -1,7 +1,8 @@
 #include <algorithm>
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "fsdp/param/param_name.h"
 #include "fsdp/state/state.h"
 
@@ -45,7 +46,7 @@ void FSDPState::check_not_meta(const FSDPParamGroup& group) const {
     raise(ErrorKind::runtime_error, lazy_init_source,
           "FSDP parameters should be materialized from meta device before training, but the "
           "following were still on meta device: {}",
-          fmt::join(names, ", "));
+          join_text(names, ", "));
 }
 
 // Gives all states below this one's contexts.

@@ -1,11 +1,12 @@
 #include "fsdp/state_dict/state_dict.h"
 
 #include <algorithm>
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <functional>
 
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "core/tensor/convert.h"
 #include "fsdp/state/state.h"
 #include "fsdp/state_dict/load_source.h"
@@ -76,7 +77,7 @@ class Loader {
       if (std::find(seen_.begin(), seen_.end(), entry.name) == seen_.end())
         problems.push_back("unexpected key " + entry.name);
     if (options_.strict && !problems.empty())
-      raise(ErrorKind::runtime_error, state_dict_source, "{}", fmt::join(problems, "; "));
+      raise(ErrorKind::runtime_error, state_dict_source, "{}", join_text(problems, "; "));
   }
 
  private:

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <fstream>
 
+#include "core/check/join_text.h"
 #include "gate/check_kind.h"
 #include "gate/checked_run.h"
 #include "gate/file.h"
@@ -19,7 +19,7 @@ constexpr std::size_t events_max = 4096, event_bytes_max = 400, event_file_bytes
 
 // Returns an event in parentheses. It may be written without them, or as a list of its fields.
 std::string event_text(const std::vector<std::string>& fields) {
-  std::string text = fmt::format("{}", fmt::join(fields, ", "));
+  std::string text = join_text(fields, ", ");
   bool is_closed =
       fields.size() == 1 && text.size() > 1 && text.front() == '(' && text.back() == ')';
   return is_closed ? text : "(" + text + ")";
@@ -112,7 +112,7 @@ void check_events(CheckedRun& checked) {
     return i < list.size() ? list[i] : std::string("no further event");
   };
   checked.add(name, false, fmt::format("{} as event {}", at(asked.list), i), at(actual));
-  checked.result.failure = fmt::format("all {}:\n  {}", name, fmt::join(actual, "\n  "));
+  checked.result.failure = fmt::format("all {}:\n  {}", name, join_text(actual, "\n  "));
 }
 
 const CheckKind events_kind(CheckKind::OfKeys{.keys = {"events"},

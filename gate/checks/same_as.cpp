@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "core/check/join_text.h"
 #include "gate/check_kind.h"
 #include "gate/checked_run.h"
 #include "gate/explain.h"
@@ -29,7 +29,7 @@ void read_same_as(GateTable& table, const ExpectUse& use, GateExpect& expect) {
       throw BadGate(entry.place,
                     fmt::format("key 'expect.same_as': expected '{}' or a table with mesh and "
                                 "parallel, got '{}'",
-                                fmt::join(words, "', '"), entry.text.substr(0, 40)));
+                                join_text(words, "', '"), entry.text.substr(0, 40)));
     expect.same_as.push_back(entry.table ? read_other_run(*entry.table, use)
                                          : same_as_word(entry.text, use));
     expect.same_as.back().place = entry.place;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "core/check/join_text.h"
 #include "gate/tables/model.h"
 
 namespace simmesh {
@@ -49,7 +49,7 @@ void check_reshard(const GateTable& table, const GateFsdp& fsdp, std::int64_t sh
 
 // Returns a name that no dim of the mesh has, for a dim of one rank.
 MeshPlan own_rank(const MeshPlan& mesh) {
-  std::string name = fmt::format("{}_owner", fmt::join(mesh.names, "_"));
+  std::string name = fmt::format("{}_owner", join_text(mesh.names, "_"));
   MeshPlan own{mesh.shape, mesh.names, {name}};
   own.shape.push_back(1);
   own.names.push_back(name);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <set>
 
+#include "core/check/join_text.h"
 #include "core/nn/containers.h"
 #include "gate/tables/model.h"
 
@@ -36,7 +36,7 @@ std::vector<std::string> read_fsdp_dims(GateTable& table, const GateLayout& layo
                  "one dim, or two dims of which the first replicates and the second shards");
   for (const std::string& dim : dims)
     if (std::find(layout.names.begin(), layout.names.end(), dim) == layout.names.end())
-      table.reject_value("mesh", fmt::format("some of {}", fmt::join(layout.names, ", ")),
+      table.reject_value("mesh", fmt::format("some of {}", join_text(layout.names, ", ")),
                          quoted_name(dim));
   if (dims.size() == 2 && layout.index_of(dims[0]) >= layout.index_of(dims[1]))
     table.reject_value("mesh", "two dims in the order of the mesh",

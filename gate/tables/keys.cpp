@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/check/edit_distance.h"
+#include "core/check/join_text.h"
 
 namespace simmesh {
 
@@ -149,7 +149,7 @@ std::string GateTable::word(std::string_view key, std::string otherwise,
                             const std::vector<std::string>& choices) {
   std::string word = text(key, std::move(otherwise));
   if (std::find(choices.begin(), choices.end(), word) == choices.end())
-    reject(key, fmt::format("one of {}", fmt::join(choices, ", ")));
+    reject(key, fmt::format("one of {}", join_text(choices, ", ")));
   return word;
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/check/check.h"
+#include "core/check/join_text.h"
 
 namespace simmesh {
 
@@ -41,8 +41,7 @@ GateLayout read_gate_layout(GateTable& table, std::string_view sizes_key, std::i
   if (names.size() != layout.shape.size())
     table.reject_value("names", fmt::format("one name per size, {} in all", layout.shape.size()),
                        fmt::format("{}", names.size()));
-  if (!are_distinct(names))
-    table.reject_value("names", "different names", fmt::format("{}", fmt::join(names, " ")));
+  if (!are_distinct(names)) table.reject_value("names", "different names", join_text(names, " "));
   layout.names = names;
   return layout;
 }

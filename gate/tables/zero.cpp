@@ -10,10 +10,10 @@ namespace simmesh {
 namespace {
 
 JsonValue json_of(const toml::node& node) {
-  if (auto flag = node.as_boolean()) return JsonValue::of(flag->get());
-  if (auto number = node.as_integer()) return JsonValue::of(std::int64_t(number->get()));
-  if (auto number = node.as_floating_point()) return JsonValue::of(number->get());
-  if (auto text = node.as_string()) return JsonValue::of(text->get());
+  if (auto flag = node.as_boolean()) return JsonValue(flag->get());
+  if (auto number = node.as_integer()) return JsonValue(std::int64_t(number->get()));
+  if (auto number = node.as_floating_point()) return JsonValue(number->get());
+  if (auto text = node.as_string()) return JsonValue(text->get());
   if (const toml::array* list = node.as_array()) {
     JsonValue::List entries;
     for (const toml::node& entry : *list) entries.push_back(json_of(entry));
@@ -55,7 +55,7 @@ std::string toml_text(const JsonValue& value) {
 GateZero read_gate_zero(GateTable& table, const GateLayout& layout) {
   GateZero result{.mesh = table.word("mesh", layout.names.front(), layout.names)};
   JsonValue section = JsonValue::object();
-  section.set("stage", JsonValue::of(std::int64_t(3)));
+  section.set("stage", JsonValue(std::int64_t(3)));
   std::vector<std::string> known = known_keys();
   for (const std::string& key : table.keys()) {
     if (key == "mesh") continue;
@@ -65,7 +65,7 @@ GateZero read_gate_zero(GateTable& table, const GateLayout& layout) {
     section.set(key, json_of(*table.value(key)));
   }
   JsonValue config = JsonValue::object();
-  config.set("train_batch_size", JsonValue::of(std::int64_t(1)));
+  config.set("train_batch_size", JsonValue(std::int64_t(1)));
   config.set("zero_optimization", std::move(section));
   try {
     result.config = zero::Config::from_json(config.text());
@@ -81,7 +81,7 @@ GateZero read_gate_zero(GateTable& table, const GateLayout& layout) {
 
 std::string zero_entry(const GateZero& zero) {
   JsonValue entry = JsonValue::object();
-  entry.set("mesh", JsonValue::of(zero.mesh));
+  entry.set("mesh", JsonValue(zero.mesh));
   JsonValue config = JsonValue::parse(zero.config.to_json());
   for (const auto& [key, value] : *config.find("zero_optimization")->get<JsonValue::Object>())
     entry.set(key, value);

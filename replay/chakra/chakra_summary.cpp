@@ -1,7 +1,8 @@
 #include "replay/chakra/chakra_summary.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
+#include "core/check/join_text.h"
 #include "replay/chakra/chakra_order.h"
 #include "replay/chakra/sha256.h"
 
@@ -22,7 +23,7 @@ ChakraSummary chakra_summary(const ChakraTrace& trace) {
     summary.comm_nodes += node.is_comm();
   }
   summary.order = chakra_order(trace);
-  summary.order_hash = sha256(fmt::format("{}", fmt::join(summary.order, ",")));
+  summary.order_hash = sha256(join_text(summary.order, ","));
   return summary;
 }
 

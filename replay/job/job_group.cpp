@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "core/check/join_text.h"
 
 namespace simmesh::replay {
 
@@ -19,9 +20,8 @@ std::optional<std::int64_t> JobGroup::index_of(std::int64_t rank) const {
 std::string to_string(const JobGroup& group) {
   constexpr std::size_t members_shown = 16;
   std::size_t shown = std::min(group.members.size(), members_shown);
-  std::string text = fmt::format(
-      "the group of ranks [{}",
-      fmt::join(group.members.begin(), group.members.begin() + std::ptrdiff_t(shown), ", "));
+  std::string text =
+      fmt::format("the group of ranks [{}", join_text(gsl::span(group.members).first(shown), ", "));
   if (shown < group.members.size()) text += fmt::format(", ... {} in all", group.members.size());
   text += ']';
   if (group.number > 0) text += fmt::format(" with number {}", group.number);

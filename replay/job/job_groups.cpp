@@ -1,11 +1,11 @@
 #include "replay/job/job_groups.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "core/check/join_text.h"
 #include "replay/job/local_groups.h"
 #include "replay/job/recorded_rank.h"
 #include "replay/trace/comm_kind.h"
@@ -158,7 +158,7 @@ class GroupResolver {
     findings_.push_back(
         error_at("group_membership", place_of(position, comm),
                  fmt::format("group '{}' is {}, which rank {} doesn't have",
-                             name_of(position, comm), to_string(group), fmt::join(without, ", "))));
+                             name_of(position, comm), to_string(group), join_text(without, ", "))));
   }
 
   std::string name_of(std::size_t position, const JobComm& comm) const {

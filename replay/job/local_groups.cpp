@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <numeric>
 #include <set>
 #include <tuple>
 
+#include "core/check/join_text.h"
 #include "replay/job/majority.h"
 #include "replay/trace/comm_kind.h"
 #include "replay/trace/finding_at.h"
@@ -108,7 +108,7 @@ std::string record_fault(const ProcessGroupRecord& record, const LocalGroups& gr
   if (distinct.size() != record.ranks.size()) return "a rank is listed twice";
   if (*distinct.begin() < 0 || *distinct.rbegin() >= world_size_max)
     return fmt::format("expected ranks from 0 to {}, got [{}]", world_size_max - 1,
-                       fmt::join(record.ranks, ", "));
+                       join_text(record.ranks, ", "));
   if (record.size != 0 && record.size != std::int64_t(record.ranks.size()))
     return fmt::format("group_size is {}, but {} ranks are listed", record.size,
                        record.ranks.size());

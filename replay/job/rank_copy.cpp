@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "replay/job/missing_splits.h"
 #include "replay/job/recorded_rank.h"
 #include "replay/trace/comm_kind.h"
@@ -138,8 +138,8 @@ class RankCopy {
     if (!splits) refuse(each, fault);
     comm.in_split = add_numbers(splits->in);
     comm.out_split = add_numbers(splits->out);
-    set_attribute(comm, "in_split_size", fmt::format("[{}]", fmt::join(splits->in, ", ")));
-    set_attribute(comm, "out_split_size", fmt::format("[{}]", fmt::join(splits->out, ", ")));
+    set_attribute(comm, "in_split_size", fmt::format("[{}]", join_text(splits->in, ", ")));
+    set_attribute(comm, "out_split_size", fmt::format("[{}]", join_text(splits->out, ", ")));
   }
 
   TraceRange add_numbers(const std::vector<std::int64_t>& list) {
@@ -222,7 +222,7 @@ std::vector<std::int64_t> shifted_members(const std::vector<std::int64_t>& membe
   if (!is_even || world_size % block != 0 || start_of(from) != members[0])
     raise(ErrorKind::value_error, in_rank_copy,
           "rank {} can't be synthesised from rank {}: groups like [{}] don't cut {} ranks evenly",
-          to, from, fmt::join(members, ", "), world_size);
+          to, from, join_text(members, ", "), world_size);
   std::vector<std::int64_t> shifted;
   for (std::int64_t i = 0; i < size; ++i) shifted.push_back(start_of(to) + i * stride);
   return shifted;

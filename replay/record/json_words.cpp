@@ -2,14 +2,13 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "core/check/join_text.h"
+#include "core/check/json_value.h"
 
 namespace simmesh::replay {
 
-std::string json_text(std::string_view text) {
-  using Json = nlohmann::json;
-  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string json_text(std::string_view text) { return JsonValue(text).text_utf8(); }
 
 std::string json_number(double number) {
   if (std::isnan(number)) return "\"nan\"";
@@ -19,7 +18,7 @@ std::string json_number(double number) {
 }
 
 std::string json_list(gsl::span<const std::int64_t> numbers) {
-  return fmt::format("[{}]", fmt::join(numbers.data(), numbers.data() + numbers.size(), ", "));
+  return fmt::format("[{}]", join_text(numbers, ", "));
 }
 
 }  // namespace simmesh::replay

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/join_text.h"
 #include "replay/record/dtype_words.h"
 #include "replay/record/json_words.h"
 
@@ -37,7 +38,7 @@ std::string results_of(std::size_t count, std::string_view type) {
 RecordedArgument list_argument(const Dims& dims) {
   std::string types;
   for (std::size_t i = 0; i < dims.size(); ++i) types += i > 0 ? ",Int" : "Int";
-  return {fmt::format("GenericList[{}]", types), fmt::format("[{}]", fmt::join(dims, ","))};
+  return {fmt::format("GenericList[{}]", types), fmt::format("[{}]", join_text(dims, ","))};
 }
 
 }  // namespace

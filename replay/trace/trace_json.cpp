@@ -10,21 +10,21 @@ namespace {
 
 JsonValue integers_json(gsl::span<const std::int64_t> numbers) {
   JsonValue::List list;
-  for (std::int64_t number : numbers) list.push_back(JsonValue::of(number));
+  for (std::int64_t number : numbers) list.push_back(JsonValue(number));
   return {std::move(list)};
 }
 
-JsonValue text_json(std::string_view text) { return JsonValue::of(std::string(text)); }
+JsonValue text_json(std::string_view text) { return JsonValue(std::string(text)); }
 
 JsonValue groups_json(const std::vector<ProcessGroupRecord>& groups) {
   if (groups.empty()) return {};
   JsonValue::List list;
   for (const ProcessGroupRecord& group : groups) {
     JsonValue::Object fields;
-    fields.emplace_back("pg_name", JsonValue::of(group.name));
-    fields.emplace_back("pg_desc", JsonValue::of(group.description));
+    fields.emplace_back("pg_name", JsonValue(group.name));
+    fields.emplace_back("pg_desc", JsonValue(group.description));
     fields.emplace_back("ranks", integers_json(group.ranks));
-    fields.emplace_back("group_size", JsonValue::of(group.size));
+    fields.emplace_back("group_size", JsonValue(group.size));
     list.push_back({std::move(fields)});
   }
   return {std::move(list)};
@@ -34,18 +34,17 @@ template <class Key>
 JsonValue counts_json(const std::map<Key, std::int64_t>& counts) {
   JsonValue::Object fields;
   for (const auto& [key, count] : counts)
-    fields.emplace_back(fmt::format("{}", key), JsonValue::of(count));
+    fields.emplace_back(fmt::format("{}", key), JsonValue(count));
   return {std::move(fields)};
 }
 
 JsonValue request_json(const TraceRequest& request) {
-  if (!request.is_point_to_point) return JsonValue::of(request.sequence);
-  return {
-      JsonValue::List{JsonValue::of(request.sequence), JsonValue::of(*request.is_point_to_point)}};
+  if (!request.is_point_to_point) return JsonValue(request.sequence);
+  return {JsonValue::List{JsonValue(request.sequence), JsonValue(*request.is_point_to_point)}};
 }
 
 JsonValue group_json(const ExecutionTrace& trace, const TraceGroup& group) {
-  if (!group.name_and_description) return JsonValue::of(group.address);
+  if (!group.name_and_description) return JsonValue(group.address);
   auto [name, description] = *group.name_and_description;
   return {JsonValue::List{text_json(trace.text(name)), text_json(trace.text(description))}};
 }
@@ -55,7 +54,7 @@ JsonValue attributes_json(const ExecutionTrace& trace, TraceRange range) {
   for (const TraceAttribute& attribute : trace.attributes_in(range)) {
     const auto* number = std::get_if<std::int64_t>(&attribute.value);
     JsonValue value =
-        number ? JsonValue::of(*number) : text_json(trace.text(std::get<TextId>(attribute.value)));
+        number ? JsonValue(*number) : text_json(trace.text(std::get<TextId>(attribute.value)));
     fields.emplace_back(std::string(trace.text(attribute.name)), std::move(value));
   }
   return {std::move(fields)};
@@ -65,7 +64,7 @@ JsonValue tensors_json(const ExecutionTrace& trace, TraceRange range) {
   JsonValue::List list;
   for (const TraceTensor& tensor : trace.tensors_in(range))
     list.push_back(
-        {JsonValue::List{text_json(trace.text(tensor.type)), JsonValue::of(tensor.elements)}});
+        {JsonValue::List{text_json(trace.text(tensor.type)), JsonValue(tensor.elements)}});
   return {std::move(list)};
 }
 
@@ -74,9 +73,9 @@ JsonValue tensors_json(const ExecutionTrace& trace, TraceRange range) {
 JsonValue summary_json(const TraceSummary& summary) {
   JsonValue::Object fields;
   auto add = [&](const char* name, std::int64_t value) {
-    fields.emplace_back(name, JsonValue::of(value));
+    fields.emplace_back(name, JsonValue(value));
   };
-  fields.emplace_back("schema", JsonValue::of(summary.schema));
+  fields.emplace_back("schema", JsonValue(summary.schema));
   add("nodes", summary.nodes);
   add("unique_ids", summary.unique_ids);
   add("min_id", summary.min_id);
@@ -98,7 +97,7 @@ JsonValue summary_json(const TraceSummary& summary) {
   add("storage_ids", summary.storage_ids);
   add("undefined_tensors", summary.undefined_tensors);
   add("tuples_with_two_shapes", summary.tuples_with_two_shapes);
-  fields.emplace_back("strides", JsonValue::of(summary.strides));
+  fields.emplace_back("strides", JsonValue(summary.strides));
   add("tensor_ranges", summary.tensor_ranges);
   add("process_group_nodes", summary.process_group_nodes);
   fields.emplace_back("process_groups", groups_json(summary.process_groups));
@@ -107,15 +106,15 @@ JsonValue summary_json(const TraceSummary& summary) {
 
 JsonValue comm_json(const ExecutionTrace& trace, const TraceNode& node, const TraceComm& comm) {
   JsonValue::Object fields;
-  fields.emplace_back("node", JsonValue::of(node.id));
+  fields.emplace_back("node", JsonValue(node.id));
   fields.emplace_back("name", text_json(trace.text(comm.name)));
   fields.emplace_back("req", request_json(comm.request));
   fields.emplace_back("group", group_json(trace, comm.group));
-  fields.emplace_back("rank", JsonValue::of(comm.rank));
+  fields.emplace_back("rank", JsonValue(comm.rank));
   fields.emplace_back("in_split", integers_json(trace.numbers_in(comm.in_split)));
   fields.emplace_back("out_split", integers_json(trace.numbers_in(comm.out_split)));
-  fields.emplace_back("in", JsonValue::of(comm.in_elements));
-  fields.emplace_back("out", JsonValue::of(comm.out_elements));
+  fields.emplace_back("in", JsonValue(comm.in_elements));
+  fields.emplace_back("out", JsonValue(comm.out_elements));
   fields.emplace_back("dtype",
                       comm.has_tensors() ? text_json(trace.text(comm.dtype)) : JsonValue());
   if (comm.attributes.size() > 0)
@@ -139,7 +138,7 @@ JsonValue label_list_json(const ExecutionTrace& trace) {
     for (std::uint32_t i = node.integer_lists.begin; i < node.integer_lists.end; ++i)
       lists.push_back(integers_json(trace.numbers_in(trace.ranges[i])));
     JsonValue::Object fields;
-    fields.emplace_back("node", JsonValue::of(node.id));
+    fields.emplace_back("node", JsonValue(node.id));
     fields.emplace_back("name", text_json(trace.text(node.name)));
     fields.emplace_back("in", tensors_json(trace, node.inputs));
     fields.emplace_back("out", tensors_json(trace, node.outputs));

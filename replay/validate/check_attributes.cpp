@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <string>
+
+#include "core/check/join_text.h"
 
 namespace simmesh::replay {
 
@@ -60,7 +61,7 @@ class AttributeCheck {
     if (value.find("...") != std::string_view::npos) return;
     std::string recorded(value);
     recorded.erase(std::remove(recorded.begin(), recorded.end(), ' '), recorded.end());
-    std::string argument = fmt::format("[{}]", fmt::join(trace_.numbers_in(split), ","));
+    std::string argument = fmt::format("[{}]", join_text(trace_.numbers_in(split), ","));
     if (recorded != argument) expect("attr_size", name, std::string_view(argument), value);
   }
 

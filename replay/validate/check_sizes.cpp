@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <numeric>
 #include <optional>
 
 #include "core/check/int128.h"
+#include "core/check/join_text.h"
 
 namespace simmesh::replay {
 
@@ -52,7 +52,7 @@ class SizeCheck {
     if (std::int64_t(split.size()) != members_)
       return report("split_length", field,
                     fmt::format("expected one split for each of {} members, got {}: [{}]", members_,
-                                split.size(), fmt::join(split, ", ")));
+                                split.size(), join_text(split, ", ")));
     Int128 sum = 0;
     for (std::int64_t part : split) sum += part;
     std::int64_t total = split_total(tensors);
@@ -62,7 +62,7 @@ class SizeCheck {
     report("split_sum", field,
            fmt::format("expected {} splits that add up to {}, got {} from [{}]",
                        has_negative ? "positive" : "the", total, std::int64_t(sum),
-                       fmt::join(split, ", ")));
+                       join_text(split, ", ")));
   }
 
   // Splits count along the first dim of one tensor; for a list they are the elements of each

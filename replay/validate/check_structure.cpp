@@ -4,10 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <string_view>
 #include <vector>
 
+#include "core/check/join_text.h"
 #include "replay/trace/finding_at.h"
 
 namespace simmesh::replay {
@@ -51,7 +51,7 @@ class StructureCheck {
     findings_.push_back(
         warning_at("schema", {.rank = rank_.rank, .field = "schema"},
                    fmt::format("expected one of {}, got '{}', which is read as the newest of them",
-                               fmt::join(known_schemas, ", "), schema.text)));
+                               join_text(known_schemas, ", "), schema.text)));
   }
 
   void check_ids() {
@@ -132,7 +132,7 @@ class StructureCheck {
     std::string more = count > ids.size() ? fmt::format(" and {} more", count - ids.size()) : "";
     findings_.push_back(error_at(
         "parent_cycle", place(nodes_[first], "parent"),
-        fmt::format("the parents of nodes {}{} form a circle", fmt::join(ids, ", "), more)));
+        fmt::format("the parents of nodes {}{} form a circle", join_text(ids, ", "), more)));
   }
 
   FindingPlace place(const TraceNode& node, std::string_view field) const {

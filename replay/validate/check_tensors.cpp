@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <optional>
 #include <utility>
 
+#include "core/check/join_text.h"
 #include "replay/trace/finding_at.h"
 
 namespace simmesh::replay {
@@ -112,7 +112,7 @@ class TensorCheck {
     if (auto count = numel(shape); count != tensor.elements)
       report(
           "numel", place, tensor,
-          fmt::format("the shape [{}] has {} elements, the tuple says {}", fmt::join(shape, ", "),
+          fmt::format("the shape [{}] has {} elements, the tuple says {}", join_text(shape, ", "),
                       count ? fmt::format("{}", *count) : "too many", tensor.elements));
     if (!tensor.strides) return;
     Numbers strides = trace_.numbers_in(*tensor.strides);
@@ -120,7 +120,7 @@ class TensorCheck {
     if (!strides.empty() && strides.size() != shape.size())
       report("strides", place, tensor,
              fmt::format("expected a stride for each of {} dims, got [{}]", shape.size(),
-                         fmt::join(strides, ", ")));
+                         join_text(strides, ", ")));
   }
 
   void check_type(const TraceTensor& tensor, const FindingPlace& place) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gsl/span>
 
+#include "core/check/join_text.h"
 #include "replay/record/json_words.h"
 
 namespace simmesh::replay {
@@ -11,7 +12,7 @@ namespace simmesh::replay {
 namespace {
 
 std::string compact_list(gsl::span<const std::int64_t> numbers) {
-  return fmt::format("[{}]", fmt::join(numbers.data(), numbers.data() + numbers.size(), ","));
+  return fmt::format("[{}]", join_text(numbers, ","));
 }
 
 void append_entry(std::string& list, std::string_view entry) {

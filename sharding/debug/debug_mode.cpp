@@ -1,9 +1,9 @@
 #include "sharding/debug/debug_mode.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/check/fold_hash.h"
+#include "core/check/join_text.h"
 #include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
@@ -25,7 +25,7 @@ std::string call_text(const CollectiveCall& call) {
   std::vector<std::string> types;
   for (const Tensor& input : call.inputs)
     if (input.is_defined()) types.push_back(type_text(input));
-  return types.empty() ? text : fmt::format("{} of {}", text, fmt::join(types, ", "));
+  return types.empty() ? text : fmt::format("{} of {}", text, join_text(types, ", "));
 }
 
 std::uint64_t hash_of(gsl::span<const Tensor> outputs) {
@@ -66,8 +66,8 @@ void DebugMode::see(const DispatchedOp& op) {
 
 std::string to_string(const DebugCall& call) {
   std::string text = call.module.is_outside ? "" : to_string(call.module) + ": ";
-  text += fmt::format("{} of {} -> {} {:016x}\n", call.op, fmt::join(call.given, ", "),
-                      fmt::join(call.outputs, ", "), call.hash);
+  text += fmt::format("{} of {} -> {} {:016x}\n", call.op, join_text(call.given, ", "),
+                      join_text(call.outputs, ", "), call.hash);
   for (const std::string& line : call.redistributed) text += "  " + line + "\n";
   for (const std::string& line : call.collectives) text += "  " + line + "\n";
   return text;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 
 namespace simmesh::paddle {
 
@@ -49,11 +50,11 @@ DistAttr DistAttr::replicated(std::size_t tensor_dims) {
 std::string to_string(const DistAttr& attr) {
   std::vector<std::string> cuts, partial;
   for (const Dims& mesh_dims : attr.dims_mapping)
-    cuts.push_back(fmt::format("[{}]", fmt::join(mesh_dims, ",")));
+    cuts.push_back(fmt::format("[{}]", join_text(mesh_dims, ",")));
   for (const auto& [mesh_dim, op] : attr.partial_status)
     partial.push_back(fmt::format("{}: {}", mesh_dim, to_word(op)));
-  std::string text = fmt::format("[{}]", fmt::join(cuts, ","));
-  return partial.empty() ? text : fmt::format("{} partial {{{}}}", text, fmt::join(partial, ", "));
+  std::string text = fmt::format("[{}]", join_text(cuts, ","));
+  return partial.empty() ? text : fmt::format("{} partial {{{}}}", text, join_text(partial, ", "));
 }
 
 DistAttr to_dist_attr(PlacementSpan placements, std::size_t tensor_dims) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 
 namespace simmesh::paddle {
 
@@ -138,8 +139,8 @@ std::string to_string(const ProcessMeshLayout& layout) {
   std::vector<std::string> placements;
   for (const Placement& placement : layout.placements) placements.push_back(to_word(placement));
   return fmt::format("{{process_mesh: {{shape: [{}], process_ids: [{}]}}, placements: [{}]}}",
-                     fmt::join(layout.mesh_shape, ","), fmt::join(rank_ids(layout.ranks), ","),
-                     fmt::join(placements, ","));
+                     join_text(layout.mesh_shape, ","), join_text(rank_ids(layout.ranks), ","),
+                     join_text(placements, ","));
 }
 
 std::string_view to_string(ReshardFunction function) {

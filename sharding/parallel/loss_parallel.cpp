@@ -18,7 +18,7 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::string_view source = "sharding/loss_parallel";
+constexpr std::string_view loss_parallel_source = "sharding/loss_parallel";
 
 Tensor finished(const Tensor& partial) {
   DTensor x = DTensor::of(partial);
@@ -32,13 +32,13 @@ std::size_t class_mesh_dim(const DTensor& logits, std::int64_t dim) {
     const Placement& one = logits.placements()[i];
     bool splits_classes = one.splits(dim);
     if (one.is_partial() || (splits_classes && found))
-      raise(ErrorKind::value_error, source,
+      raise(ErrorKind::value_error, loss_parallel_source,
             "expected logits whose dim {} one mesh dim splits, and no Partial placements, got {}",
             dim, to_string(logits.spec()));
     if (splits_classes) found = i;
   }
   if (!found)
-    raise(ErrorKind::value_error, source,
+    raise(ErrorKind::value_error, loss_parallel_source,
           "expected logits whose dim {} one mesh dim splits, got {}", dim,
           to_string(logits.spec()));
   return *found;
@@ -59,7 +59,7 @@ Tensor distributed_target(const Tensor& target, const DTensor& logits, std::int6
   if (target.distribution()) return DTensor::of(target).redistribute(wanted).as_tensor();
   for (const Placement& one : wanted)
     if (!one.is_replicate())
-      raise(ErrorKind::value_error, source,
+      raise(ErrorKind::value_error, loss_parallel_source,
             "expected a distributed target, since the logits have the placements {} and a plain "
             "target would be "
             "split like them",
@@ -132,7 +132,7 @@ Tensor gradient_of_logits(const Kept& kept, Tensor g) {
 Tensor loss_parallel_cross_entropy(const Tensor& logits, const Tensor& target,
                                    const ClassLoss& options) {
   if (options.label_smoothing != 0.0)
-    raise(ErrorKind::value_error, source, "expected no label_smoothing, got {}",
+    raise(ErrorKind::value_error, loss_parallel_source, "expected no label_smoothing, got {}",
           options.label_smoothing);
   DTensor x = DTensor::of(logits);
   std::int64_t dim = class_dim(logits.shape().size());

@@ -1,10 +1,10 @@
 #include "sharding/parallel/parallelize.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 
 namespace simmesh {
 
@@ -52,7 +52,7 @@ void parallelize(nn::Module& module, const DeviceMesh& mesh, const ParallelizePl
     if (modules.back().empty())
       raise(ErrorKind::value_error, "sharding/parallelize",
             "the plan names '{}', and there is no such module; there are: {}", path,
-            fmt::join(paths_of(module), ", "));
+            join_text(paths_of(module), ", "));
   }
   for (std::size_t i = 0; i < plan.size(); ++i)
     for (nn::Module* one : modules[i]) plan[i].second.apply(*one, mesh);

@@ -1,8 +1,9 @@
 #include "sharding/parallel/rowwise_parallel.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "core/nn/embedding.h"
 #include "core/nn/linear.h"
 #include "core/tensor/chunk.h"
@@ -23,7 +24,7 @@ void check_piece(const Tensor& piece, const DTensor& weight) {
         "rank {}: a row-wise layer of {} inputs got a plain piece of {} along dim {}. Plain pieces "
         "have one size on all {} ranks; the layer's own are [{}]. Hand it a distributed tensor, "
         "for instance by use_local_output = false of the layer before",
-        weight.mesh().get_rank(), inputs, piece.size(dim), dim, ranks, fmt::join(sizes, ", "));
+        weight.mesh().get_rank(), inputs, piece.size(dim), dim, ranks, join_text(sizes, ", "));
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "sharding/parallel/sequence_split.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "collectives/collectives.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
 
@@ -53,8 +54,8 @@ SequenceSplit split_of_lengths(const std::vector<std::int64_t>& lengths, Sequenc
   if (lengths != expected)
     raise(ErrorKind::value_error, "sharding/context_parallel",
           "expected the ranks to hold {} of {} positions in {} order, got {}",
-          fmt::join(expected, ", "), split.length,
-          order == SequenceOrder::head_tail ? "head-tail" : "contiguous", fmt::join(lengths, ", "));
+          join_text(expected, ", "), split.length,
+          order == SequenceOrder::head_tail ? "head-tail" : "contiguous", join_text(lengths, ", "));
   return split;
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "sharding/placement/local_shape.h"
 
 namespace simmesh {
@@ -130,7 +131,7 @@ std::vector<std::string> legend_lines(DimSpan mesh_shape, const Sharding& shardi
       meaning += fmt::format(" in {} chunks, each over all ranks", placement.split_factor());
     if (placement.is_ragged_shard()) meaning += " raggedly, in units per rank";
     const Dims* order = placement.splits() ? sharding.order.entry(placement.dim()) : nullptr;
-    if (order) meaning += fmt::format(" (mesh dims in the order {})", fmt::join(*order, ","));
+    if (order) meaning += fmt::format(" (mesh dims in the order {})", join_text(*order, ","));
     lines.push_back(fmt::format("mesh dim {} ({} rank{}): {}, {}", mesh_dim, mesh_shape[mesh_dim],
                                 mesh_shape[mesh_dim] == 1 ? "" : "s", to_string(placement),
                                 meaning));

@@ -9,6 +9,7 @@
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 
 namespace simmesh {
 namespace {
@@ -218,10 +219,10 @@ std::string to_string(const Placement& placement) {
     case Placement::Kind::mask_partial:
       if (placement.table_shape().empty()) return "MaskP";
       return fmt::format("MaskP({},[{}],{})", to_string(placement.reduce_op()),
-                         fmt::join(placement.table_shape(), ","), placement.table_dim());
+                         join_text(placement.table_shape(), ","), placement.table_dim());
     case Placement::Kind::norm_partial: return fmt::format("NormP({})", placement.norm());
     case Placement::Kind::ragged_shard:
-      return fmt::format("Ragged([{}])", fmt::join(placement.units(), ","));
+      return fmt::format("Ragged([{}])", join_text(placement.units(), ","));
   }
   SIMMESH_CHECK(false, "unknown placement kind {}", static_cast<int>(placement.kind()));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check/check.h"
+#include "core/check/join_text.h"
 
 namespace simmesh {
 
@@ -40,7 +41,7 @@ Collective collective_of(const PlanStep& step, DimSpan mesh_shape) {
 std::string to_string(const PlanStep& step) {
   return fmt::format("{}{}{} on mesh dim{} {}", to_string(step.from), step.merged ? "-->" : "->",
                      to_string(step.to), step.mesh_dims.size() == 1 ? "" : "s",
-                     fmt::join(step.mesh_dims, "+"));
+                     join_text(step.mesh_dims, "+"));
 }
 
 std::string to_string(const Plan& plan, DimSpan mesh_shape) {

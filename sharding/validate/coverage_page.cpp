@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <iterator>
 
+#include "core/check/append_text.h"
 #include "core/gradients/gradient_of.h"
 #include "core/ops/registry/registry.h"
 
@@ -84,8 +84,8 @@ std::string coverage_page(const ValidateResult& result) {
   for (const OpVerdict* op : ops) {
     std::size_t rules = 0;
     for (const SampleVerdict& sample : op->samples) rules += sample.rules.size();
-    fmt::format_to(std::back_inserter(page), "| `{}` | {} | {} | {} | {} of {} calls |\n", op->op,
-                   to_string(op->way), kept_by(*op), gradient_text(*op), rules, op->samples.size());
+    append_text(page, "| `{}` | {} | {} | {} | {} of {} calls |\n", op->op, to_string(op->way),
+                kept_by(*op), gradient_text(*op), rules, op->samples.size());
   }
   return page + fmt::format("\n{} ops, {} rules.\n", ops.size(), result.rule_count());
 }

@@ -1,7 +1,8 @@
 #include "sharding/validate/validate_report.h"
 
 #include <fmt/format.h>
-#include <iterator>
+
+#include "core/check/append_text.h"
 
 namespace simmesh {
 
@@ -45,7 +46,7 @@ class Report {
 
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    append_text(text_, format, std::forward<Args>(args)...);
     text_ += '\n';
   }
 

@@ -87,7 +87,7 @@ TEST(ShuffledRows, RefuseOtherData) {
   EXPECT_THAT(
       refusal_of([&] { state.set_loaded("data", std::get<JsonValue>(*other.find("data"))); }),
       HasSubstr("expected the place in 6 rows with seed 1, got one in 7 rows"));
-  EXPECT_THAT(refusal_of([&] { state.set_loaded("data", JsonValue::of(std::int64_t{4})); }),
+  EXPECT_THAT(refusal_of([&] { state.set_loaded("data", JsonValue(std::int64_t{4})); }),
               HasSubstr("expected an object of the integers rows, seed, epoch and row, got 4"));
   EXPECT_THAT(refusal_of([&] { rows.set_place({.epoch = 0, .row = 7}); }),
               HasSubstr("expected a place in 6 rows, got row 7 of epoch 0"));

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "core/check/join_text.h"
 #include "core/nn/given_gradients.h"
 #include "core/tensor/convert.h"
 #include "sharding/dtensor/dtensor.h"
@@ -76,7 +76,7 @@ GivenPlan read_given(const RecordedCase& recorded, const TrainingModel& model) {
   add_paths(model.node, "", paths);
   std::sort(paths.begin(), paths.end());
   if (paths != given->keys())
-    given->reject(fmt::format("the nodes of kind params: {}", fmt::join(paths, ", ")));
+    given->reject(fmt::format("the nodes of kind params: {}", join_text(paths, ", ")));
   return plan;
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include "checkpoint/paddle/sharding_buffers.h"
 #include "verify/case_kind.h"
 #include "verify/case_tensor.h"

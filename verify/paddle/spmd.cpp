@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "core/check/join_text.h"
 #include "sharding/paddle/spmd/spmd_rules.h"
 #include "verify/case_kind.h"
 #include "verify/case_mesh.h"
@@ -69,7 +70,7 @@ paddle::SpmdCall read_spmd_call(const RecordedCase& recorded) {
 std::string layout_text(const paddle::SpmdLayout& layout) {
   std::vector<std::string> texts;
   for (const paddle::DistAttr& attr : layout.attrs) texts.push_back(paddle::to_string(attr));
-  std::string joined = fmt::format("{}", fmt::join(texts, "; "));
+  std::string joined = join_text(texts, "; ");
   return layout.is_list ? fmt::format("({})", joined) : joined;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/check/join_text.h"
 #include "verify/case_kind.h"
 #include "verify/case_mesh.h"
 #include "verify/case_tensor.h"
@@ -153,7 +154,7 @@ void expect_ranks(CaseReport& report, const std::string& what, const CaseField& 
   std::vector<std::int64_t> list = expected.integers();
   if (!equal(ranks, list))
     report.mismatch(
-        fmt::format("{}: expected [{}], got {}", what, fmt::join(list, ", "), to_string(ranks)));
+        fmt::format("{}: expected [{}], got {}", what, join_text(list, ", "), to_string(ranks)));
 }
 
 void compare_rank(const DeviceMesh& mesh, const CaseField& entry, const std::string& who,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fmt/ranges.h>
 
 #include "core/tensor/convert.h"
 #include "core/tensor/flat.h"

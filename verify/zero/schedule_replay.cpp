@@ -164,7 +164,8 @@ std::vector<std::string> layout_differences(zero::Stage3& stage, const ScheduleC
   std::vector<std::string> wrong;
   auto expect = [&](const std::string& what, const auto& expected, const auto& actual) {
     if (expected != actual)
-      wrong.push_back(fmt::format("{}: expected {}, got {}", what, expected, actual));
+      wrong.push_back(
+          fmt::format("{}: expected {}, got {}", what, value_text(expected), value_text(actual)));
   };
   const auto& modules = stage.index().modules();
   const auto& params = stage.index().params();

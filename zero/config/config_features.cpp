@@ -30,7 +30,7 @@ void take_default_only(JsonValue& section, const std::string& path, const char* 
   if (const bool* flag = value.get<bool>(); flag != nullptr && !given.is_null()) {
     bool is_set = false;
     read_value({*found, path + name}, {}, is_set);
-    given = JsonValue::of(is_set);
+    given = JsonValue(is_set);
   }
   if (!given.is_null() && given.text() != value.text())
     raise(ErrorKind::value_error, features_source, "{}{}: expected {}, got {}", path, name,
@@ -52,8 +52,8 @@ void refuse_missing_features(const JsonValue& config) {
       raise(ErrorKind::value_error, features_source, "{}.enabled: expected false, got true", name);
   }
   JsonValue copy = config;
-  take_default_only(copy, "", "sparse_gradients", JsonValue::of(false));
-  take_default_only(copy, "", "graph_harvesting", JsonValue::of(false));
+  take_default_only(copy, "", "sparse_gradients", JsonValue(false));
+  take_default_only(copy, "", "graph_harvesting", JsonValue(false));
 }
 
 void refuse_misspelt_keys(const JsonValue& config) {

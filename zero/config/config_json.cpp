@@ -36,7 +36,7 @@ void renew(JsonValue& section, const char* old_name, const char* name) {
   section.erase(old_name);
   if (!offloads) return;
   JsonValue offload = JsonValue::object();
-  offload.set("device", JsonValue::of("cpu"));
+  offload.set("device", JsonValue("cpu"));
   section.set(name, std::move(offload));
 }
 
@@ -71,8 +71,8 @@ void expect_above_zero(const char* key, std::int64_t number) {
 
 void read_fp16(JsonValue section, Fp16& fp16) {
   expect_object({section, "fp16"});
-  take_default_only(section, "fp16.", "auto_cast", JsonValue::of(false));
-  take_default_only(section, "fp16.", "fp16_master_weights_and_grads", JsonValue::of(false));
+  take_default_only(section, "fp16.", "auto_cast", JsonValue(false));
+  take_default_only(section, "fp16.", "fp16_master_weights_and_grads", JsonValue(false));
   for (const char* name : {"loss_scale", "loss_scale_window", "min_loss_scale"})
     if (const JsonValue* found = section.find(name); found && found->get<bool>() != nullptr)
       raise(ErrorKind::value_error, file_source, "fp16.{}: expected a number, got {}", name,
@@ -86,9 +86,9 @@ void read_fp16(JsonValue section, Fp16& fp16) {
 void read_bf16(JsonValue section, Bf16& bf16) {
   expect_object({section, "bf16"});
   take_flag(section, "bf16.", "immediate_grad_update");
-  take_default_only(section, "bf16.", "check_grad_overflow", JsonValue::of(true));
-  take_default_only(section, "bf16.", "bf16_master_weights_and_grads", JsonValue::of(false));
-  take_default_only(section, "bf16.", "bf16_optimizer_states", JsonValue::of(false));
+  take_default_only(section, "bf16.", "check_grad_overflow", JsonValue(true));
+  take_default_only(section, "bf16.", "bf16_master_weights_and_grads", JsonValue(false));
+  take_default_only(section, "bf16.", "bf16_optimizer_states", JsonValue(false));
   read_section({section, "bf16"}, bf16);
 }
 
@@ -112,8 +112,8 @@ void read_optimizer(const JsonValue& section, OptimizerConfig& optimizer) {
   optimizer.type = lower == "adam" ? "Adam" : lower == "adamw" ? "AdamW" : "SGD";
   expect_object({params, "optimizer.params"});
   for (const char* name : {"torch_adam", "fused"}) params.erase(name);
-  take_default_only(params, "optimizer.params.", "bias_correction", JsonValue::of(true));
-  take_default_only(params, "optimizer.params.", "amsgrad", JsonValue::of(false));
+  take_default_only(params, "optimizer.params.", "bias_correction", JsonValue(true));
+  take_default_only(params, "optimizer.params.", "amsgrad", JsonValue(false));
   read_section({params, "optimizer.params"}, optimizer);
 }
 
@@ -168,7 +168,7 @@ JsonValue written_config(const Config& config) {
   object.set("aio", write_section(config.aio));
   if (config.optimizer) {
     JsonValue optimizer = JsonValue::object();
-    optimizer.set("type", JsonValue::of(config.optimizer->type));
+    optimizer.set("type", JsonValue(config.optimizer->type));
     optimizer.set("params", write_section(*config.optimizer));
     object.set("optimizer", std::move(optimizer));
   }

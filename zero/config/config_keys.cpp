@@ -29,7 +29,7 @@ ConfigKey<ZeroOptimization> stage_key() {
           value.json.text(80));
   };
   return {.name = "stage", .read = read, .write = [](const ZeroOptimization& zero) {
-            return JsonValue::of(zero.stage);
+            return JsonValue(zero.stage);
           }};
 }
 

@@ -193,41 +193,39 @@ void read_value(const ConfigValue& value, const ConfigBounds& bounds,
     read_value({(*list)[i], fmt::format("{}[{}]", value.path, i)}, bounds, out.emplace_back());
 }
 
-JsonValue written(std::int64_t value) { return JsonValue::of(value); }
-JsonValue written(double value) { return JsonValue::of(value); }
-JsonValue written(bool value) { return JsonValue::of(value); }
-JsonValue written(const std::string& value) { return JsonValue::of(value); }
+JsonValue written(std::int64_t value) { return JsonValue(value); }
+JsonValue written(double value) { return JsonValue(value); }
+JsonValue written(bool value) { return JsonValue(value); }
+JsonValue written(const std::string& value) { return JsonValue(value); }
 
 JsonValue written(DType value) {
-  return JsonValue::of(value == DType::float32   ? "fp32"
-                       : value == DType::float16 ? "fp16"
-                                                 : "bf16");
+  return JsonValue(value == DType::float32 ? "fp32" : value == DType::float16 ? "fp16" : "bf16");
 }
 
 JsonValue written(OffloadDevice value) {
-  return JsonValue::of(value == OffloadDevice::none  ? "none"
-                       : value == OffloadDevice::cpu ? "cpu"
-                                                     : "nvme");
+  return JsonValue(value == OffloadDevice::none  ? "none"
+                   : value == OffloadDevice::cpu ? "cpu"
+                                                 : "nvme");
 }
 
 JsonValue written(WarmupType value) {
-  return JsonValue::of(value == WarmupType::log ? "log" : "linear");
+  return JsonValue(value == WarmupType::log ? "log" : "linear");
 }
 
 JsonValue written(const PerGroup& value) {
-  if (const auto* number = std::get_if<double>(&value)) return JsonValue::of(*number);
+  if (const auto* number = std::get_if<double>(&value)) return JsonValue(*number);
   JsonValue::List list;
-  for (double number : std::get<std::vector<double>>(value)) list.push_back(JsonValue::of(number));
+  for (double number : std::get<std::vector<double>>(value)) list.push_back(JsonValue(number));
   return {std::move(list)};
 }
 
 JsonValue written(const std::array<double, 2>& value) {
-  return {JsonValue::List{JsonValue::of(value[0]), JsonValue::of(value[1])}};
+  return {JsonValue::List{JsonValue(value[0]), JsonValue(value[1])}};
 }
 
 JsonValue written(const std::vector<std::string>& value) {
   JsonValue::List list;
-  for (const std::string& text : value) list.push_back(JsonValue::of(text));
+  for (const std::string& text : value) list.push_back(JsonValue(text));
   return {std::move(list)};
 }
 

@@ -84,7 +84,7 @@ JsonValue written_scheduler(const SchedulerConfig& scheduler) {
   JsonValue section = JsonValue::object();
   std::visit(
       [&]<class Type>(const Type& of_type) {
-        section.set("type", JsonValue::of(TypeName<Type>::name));
+        section.set("type", JsonValue(TypeName<Type>::name));
         section.set("params", write_section(of_type));
       },
       scheduler);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "core/check/append_text.h"
 #include "core/check/check.h"
 #include "core/engine/fibers/fiber_switch.h"
 #include "core/engine/ranks/rank.h"
@@ -29,9 +30,7 @@ class Line {
  public:
   template <class... Args>
   Line& add(fmt::format_string<Args...> format, Args&&... args) {
-    auto end = fmt::format_to_n(text_.data() + size_, text_.size() - size_, format,
-                                std::forward<Args>(args)...);
-    size_ = std::min(text_.size(), size_ + end.size);
+    size_ += write_text(gsl::span(text_).subspan(size_), format, std::forward<Args>(args)...);
     return *this;
   }
   void write() {

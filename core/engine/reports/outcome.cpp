@@ -59,3 +59,9 @@ std::string to_string(const Outcome& outcome) {
 }
 
 }  // namespace simmesh
+
+fmt::appender fmt::formatter<simmesh::Outcome>::format(const simmesh::Outcome& outcome,
+                                                       fmt::format_context& context) const {
+  std::string text = simmesh::to_string(outcome);
+  return std::copy(text.begin(), text.end(), context.out());
+}

@@ -94,8 +94,7 @@ std::string to_string(const Outcome& outcome);
 }  // namespace simmesh
 
 template <>
-struct fmt::formatter<simmesh::Outcome> : fmt::formatter<std::string> {
-  auto format(const simmesh::Outcome& outcome, fmt::format_context& context) const {
-    return fmt::formatter<std::string>::format(simmesh::to_string(outcome), context);
-  }
+struct fmt::formatter<simmesh::Outcome> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  fmt::appender format(const simmesh::Outcome& outcome, fmt::format_context& context) const;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "core/check/join_text.h"
 #include "core/engine/reports/activity.h"
 
 namespace simmesh {
@@ -15,7 +16,7 @@ constexpr std::size_t described_ranks_max = 64;
 std::string names_of(const WorldOptions& options, const std::vector<RankId>& ids) {
   std::vector<std::string> names;
   for (RankId id : ids) names.push_back(name_of(options, id));
-  return fmt::format("{}", fmt::join(names, " -> "));
+  return join_text(names, " -> ");
 }
 
 std::string without_last_newline(std::string lines) {
@@ -88,7 +89,7 @@ std::string FailureReport::describe_divergence() const {
       std::size_t shown = std::min<std::size_t>(ranks.size(), 8);
       text +=
           fmt::format("\n    {} by rank{} {}{}{}", what, ranks.size() == 1 ? "" : "s",
-                      fmt::join(ranks.begin(), ranks.begin() + std::ptrdiff_t(shown), ", "),
+                      join_text(gsl::span(ranks).first(shown), ", "),
                       shown < ranks.size() ? fmt::format(" and {} more", ranks.size() - shown) : "",
                       event ? " at " + to_string(event->site) : "");
     }

@@ -25,17 +25,17 @@ decltype(auto) visit_compute_type(ComputeType type, F&& f) {
   return f(std::int64_t{});
 }
 
-struct Run {
+struct Elements {
   const std::byte* data;
   std::int64_t stride;
   std::size_t count;
 };
-using Load = void (*)(const Run& run, std::byte* out);
+using Load = void (*)(const Elements& elements, std::byte* out);
 using Store = void (*)(const std::byte* values, std::byte* out, std::size_t count);
 
 template <class T, class C>
-void load(const Run& run, std::byte* out) {
-  const T* from = reinterpret_cast<const T*>(run.data);
+void load(const Elements& elements, std::byte* out) {
+  const T* from = reinterpret_cast<const T*>(elements.data);
   C* to = reinterpret_cast<C*>(out);
   auto convert = [](T x) {
     if constexpr (is_16_bit<T>)
@@ -43,10 +43,11 @@ void load(const Run& run, std::byte* out) {
     else
       return static_cast<C>(x);
   };
-  if (run.stride == 1) {
-    for (std::size_t i = 0; i < run.count; ++i) to[i] = convert(from[i]);
+  if (elements.stride == 1) {
+    for (std::size_t i = 0; i < elements.count; ++i) to[i] = convert(from[i]);
   } else {
-    for (std::size_t i = 0; i < run.count; ++i) to[i] = convert(from[std::int64_t(i) * run.stride]);
+    for (std::size_t i = 0; i < elements.count; ++i)
+      to[i] = convert(from[std::int64_t(i) * elements.stride]);
   }
 }
 

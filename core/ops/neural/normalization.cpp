@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/kernels/normalized_groups.h"
@@ -32,7 +33,7 @@ void check_last_dims(std::string_view op, gsl::span<const TensorType> inputs,
       !std::equal(normalized.rbegin(), normalized.rend(), shape.rbegin()))
     raise(ErrorKind::runtime_error, op,
           "Given normalized_shape={}, expected input with shape [*, {}], but got input of size{}",
-          to_string(DimSpan(normalized)), fmt::join(normalized, ", "), to_string(DimSpan(shape)));
+          to_string(DimSpan(normalized)), join_text(normalized, ", "), to_string(DimSpan(shape)));
   if (!is_floating_point(inputs[0].dtype))
     raise(ErrorKind::not_implemented_error, op, "not implemented for '{}'",
           to_string(inputs[0].dtype));

@@ -2,7 +2,19 @@
 
 #include <algorithm>
 
+#include "core/check/join_text.h"
+
 namespace simmesh::paddle {
+
+namespace {
+
+std::vector<std::string> names_of(std::string_view axes) {
+  std::vector<std::string> names;
+  for (char axis : axes) names.emplace_back(1, axis);
+  return names;
+}
+
+}  // namespace
 
 // AxisMerge is the state of a merge.
 class AxisMerge {
@@ -30,7 +42,7 @@ class AxisMerge {
             ErrorKind::runtime_error, "sharding/paddle",
             "{}: (PreconditionNotMet) Multiple Tensor Axes [{}] is sharded by same mesh dimension "
             "[{}].",
-            call_.op, fmt::join(cut->axes, ","), cut->mesh_dim);
+            call_.op, join_text(names_of(cut->axes), ","), cut->mesh_dim);
   }
 
   AxisMeshDims result() const { return result_; }

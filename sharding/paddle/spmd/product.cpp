@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/check/join_text.h"
 #include "sharding/paddle/spmd/axis_merge.h"
 #include "sharding/paddle/spmd/product_merge.h"
 #include "sharding/paddle/spmd/spmd_rules.h"
@@ -179,7 +180,7 @@ std::string printed(const SpmdCall& call, const DistAttr& attr) {
   std::vector<std::int64_t> ids;
   for (std::int64_t rank = 0; rank < ranks; ++rank) ids.push_back(rank);
   for (const Dims& mesh_dims : attr.dims_mapping)
-    cuts += fmt::format("[{}] ", fmt::join(mesh_dims, ","));
+    cuts += fmt::format("[{}] ", join_text(mesh_dims, ","));
   for (const auto& [mesh_dim, op] : attr.partial_status)
     partial += fmt::format("Partial(dims:{}, {}), ", mesh_dim, to_word(op));
   std::vector<int> dynamic(attr.dims_mapping.size(), 0);
@@ -187,7 +188,7 @@ std::string printed(const SpmdCall& call, const DistAttr& attr) {
       "{{process_mesh: {{shape: [{}], process_ids: [{}], dim_names: [{}]}}, dim_mappings: [{}], "
       "batch_dim: 0, chunk_id: 0, skip_check_mesh: 0, dynamic_dims: [{}], annotated: [], partial: "
       "[{}], split_factor: .}}",
-      fmt::join(call.mesh_shape, ","), fmt::join(ids, ","), names, cuts, fmt::join(dynamic, ","),
+      join_text(call.mesh_shape, ","), join_text(ids, ","), names, cuts, join_text(dynamic, ","),
       partial);
 }
 

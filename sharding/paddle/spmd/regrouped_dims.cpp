@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 
 namespace simmesh::paddle {
 
@@ -48,7 +49,7 @@ Shape reshape_target(DimSpan shape, const std::vector<std::int64_t>& asked) {
   bool fits = known > 0 && (open < asked.size() ? all % known == 0 : all == known);
   if (!fits)
     raise(ErrorKind::value_error, "sharding/paddle", "expected a shape of {} elements, got [{}]",
-          all, fmt::join(asked, ", "));
+          all, join_text(asked, ", "));
   if (open < asked.size()) target[open] = all / known;
   return target;
 }

@@ -25,7 +25,7 @@ Manifest sample_manifest() {
                    {{{2, 0}, {1, 2}}, "rank_00001.safetensors", 50, 8}};
   tensor.chunks[0].hash = 0x0123456789abcdef;
   tensor.chunks[1].hash = 1;
-  manifest.catalog = {"", {tensor}, {{"step", JsonValue::of(std::int64_t{7}), {}}}};
+  manifest.catalog = {"", {tensor}, {{"step", JsonValue(std::int64_t{7}), {}}}};
   return manifest;
 }
 
@@ -63,18 +63,18 @@ TEST(Manifest, KeepsEveryValue) {
         "1e+300", "5e-324", "\"\"", "\"\\u0000\"", "[]", "{}", R"({"b":[1,{"a":null}],"a":2})"})
     EXPECT_EQ(value_text(parse_value(text)), value_text(JsonValue::parse(text))) << text;
   for (double number : {0.0, -0.0, 1.0, 0.1, 1e300, 5e-324, double(INFINITY), -double(INFINITY)}) {
-    JsonValue read = parse_value(value_text(JsonValue::of(number)));
+    JsonValue read = parse_value(value_text(JsonValue(number)));
     ASSERT_NE(read.get<double>(), nullptr) << number;
     EXPECT_EQ(std::signbit(*read.get<double>()), std::signbit(number));
     EXPECT_EQ(*read.get<double>(), number);
   }
-  EXPECT_TRUE(std::isnan(*parse_value(value_text(JsonValue::of(double(NAN)))).get<double>()));
+  EXPECT_TRUE(std::isnan(*parse_value(value_text(JsonValue(double(NAN)))).get<double>()));
 }
 
 TEST(Manifest, RefusesValuesThatWouldNotComeBack) {
   auto problem = [](const JsonValue& value) { return error_text([&] { value_text(value); }); };
-  EXPECT_THAT(problem(JsonValue::of("\xff")), HasSubstr("isn't UTF-8"));
-  EXPECT_THAT(problem({JsonValue::Object{{"$number", JsonValue::of("nan")}}}),
+  EXPECT_THAT(problem(JsonValue("\xff")), HasSubstr("isn't UTF-8"));
+  EXPECT_THAT(problem({JsonValue::Object{{"$number", JsonValue("nan")}}}),
               HasSubstr("an object whose only key is '$number' can't be saved"));
   JsonValue deep;
   for (int level = 0; level < 128; ++level) deep = {JsonValue::List{deep}};

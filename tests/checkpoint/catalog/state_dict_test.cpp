@@ -40,9 +40,9 @@ TEST(StateDict, AliasesTensors) {
 TEST(StateDict, HandsOverLoadedValues) {
   StateDict state;
   std::int64_t loaded = 0;
-  state.add("step", JsonValue::of(std::int64_t{0}),
+  state.add("step", JsonValue(std::int64_t{0}),
             [&](const JsonValue& value) { loaded = *value.get<std::int64_t>(); });
-  state.set_loaded("step", JsonValue::of(std::int64_t{5}));
+  state.set_loaded("step", JsonValue(std::int64_t{5}));
   EXPECT_EQ(loaded, 5);
   EXPECT_EQ(state.number("step"), 5);
 }

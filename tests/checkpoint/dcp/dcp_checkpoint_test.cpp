@@ -24,7 +24,7 @@ struct DcpInMemory {
 
   DcpInMemory()
       : tensor(text_of(torch_tensor_archive(StoredDType::u8, Shape{2}, bytes_of("ab")))),
-        value(text_of(torch_object_archive(JsonValue::of("hello")))) {
+        value(text_of(torch_object_archive(JsonValue("hello")))) {
     metadata.tensors.push_back({"w",
                                 StoredDType::u8,
                                 {2},
@@ -36,7 +36,7 @@ struct DcpInMemory {
                                 "__0_0.distcp",
                                 std::int64_t(tensor.size()),
                                 std::int64_t(value.size()),
-                                {JsonValue::of("greeting")}});
+                                {JsonValue("greeting")}});
   }
   Catalog read() {
     add_file(store, "step/.metadata", text_of(dcp_metadata_pickle(metadata)));

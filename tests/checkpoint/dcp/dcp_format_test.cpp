@@ -14,7 +14,7 @@ TEST(DcpFormat, OpensAndDecodesWhatItWrote) {
   Catalog catalog;
   catalog.tensors.push_back({"w", StoredDType::u8, {2, 2}, {}});
   catalog.tensors[0].chunks = {{.box = {{0, 0}, {1, 2}}}, {.box = {{1, 0}, {1, 2}}}};
-  catalog.objects.push_back({"step", JsonValue::of(std::int64_t(3)), {}});
+  catalog.objects.push_back({"step", JsonValue(std::int64_t(3)), {}});
   dcp_format.writes({catalog,
                      {},
                      [](const StoredTensor&, const StoredChunk& chunk) {

@@ -13,9 +13,8 @@ namespace {
 TEST(DcpWriter, IsReadBack) {
   MemoryStore store;
   DcpWriter writer(store, "dcp");
-  writer.add(StoredObject{"config.depth",
-                          JsonValue::of(std::int64_t(2)),
-                          {JsonValue::of("config"), JsonValue::of("depth")}});
+  writer.add(StoredObject{
+      "config.depth", JsonValue(std::int64_t(2)), {JsonValue("config"), JsonValue("depth")}});
   StoredTensor tensor = {"w", StoredDType::u8, {2, 3}, {}};
   std::vector<std::byte> rows[] = {testing::bytes_of("abc"), testing::bytes_of("def")};
   writer.add(tensor, {{{0, 0}, {1, 3}}, {{1, 0}, {1, 3}}}, [&](std::size_t i) { return rows[i]; });

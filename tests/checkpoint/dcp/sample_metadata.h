@@ -15,9 +15,9 @@ inline DcpMetadata sample_metadata() {
                               {4, 2},
                               {chunk({{0, 0}, {3, 2}}, 0), chunk({{3, 0}, {1, 2}}, 10)}});
   metadata.tensors.push_back({"scalar", StoredDType::f64, {}, {chunk({{}, {}}, 20)}});
-  std::vector<JsonValue> path = {JsonValue::of("optim"), JsonValue::of(std::int64_t{0})};
+  std::vector<JsonValue> path = {JsonValue("optim"), JsonValue(std::int64_t{0})};
   metadata.objects.push_back({"optim.0", "__1_0.distcp", 5, 7, path});
-  metadata.paths = {{"model.w", {JsonValue::of("model"), JsonValue::of("w")}}, {"optim.0", path}};
+  metadata.paths = {{"model.w", {JsonValue("model"), JsonValue("w")}}, {"optim.0", path}};
   metadata.version = "1.0.0";
   return metadata;
 }

@@ -31,7 +31,7 @@ std::int64_t step_of(float number) {
 }
 
 TEST(StepCount, IsANumberOrATensor) {
-  EXPECT_EQ(step_of(torch_object_archive(JsonValue::of(std::int64_t{7}))), 7);
+  EXPECT_EQ(step_of(torch_object_archive(JsonValue(std::int64_t{7}))), 7);
   for (float steps : {0.0f, 3.0f, 16'777'215.0f}) EXPECT_EQ(step_of(steps), std::int64_t(steps));
 }
 
@@ -41,7 +41,7 @@ TEST(StepCount, RefusesWhatIsNoCount) {
   std::vector<std::byte> two(8);
   EXPECT_THAT(error_text([&] { step_of(torch_tensor_archive(StoredDType::f32, Shape{2}, two)); }),
               HasSubstr("a step of float32[2], expected one float32"));
-  EXPECT_THAT(error_text([&] { step_of(torch_object_archive(JsonValue::of(std::string("x")))); }),
+  EXPECT_THAT(error_text([&] { step_of(torch_object_archive(JsonValue(std::string("x")))); }),
               HasSubstr("step"));
 }
 

@@ -55,7 +55,7 @@ TEST(UniversalStates, HasTheValuesOfAParameter) {
     EXPECT_EQ(tensor.chunks[0].file, std::string("zero/a/") + key + ".pt");
     EXPECT_EQ(tensor.chunks[0].box, whole(Shape{2, 2}));
   }
-  folder.add("zero/optimizer_state.pt", torch_object_archive(JsonValue::of(std::int64_t{1})));
+  folder.add("zero/optimizer_state.pt", torch_object_archive(JsonValue(std::int64_t{1})));
   EXPECT_NE(folder.states().common(), nullptr);
 }
 

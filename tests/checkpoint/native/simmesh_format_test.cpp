@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 void write_sample(const Location& to) {
   Catalog catalog;
   catalog.tensors.push_back({"model.w", StoredDType::u8, {2}, {}});
-  catalog.objects.push_back({"step", JsonValue::of(std::int64_t(3)), {}});
+  catalog.objects.push_back({"step", JsonValue(std::int64_t(3)), {}});
   simmesh_format.writes({catalog, [](const StoredTensor&) { return testing::bytes_of("ab"); }, {}},
                         to, {});
 }

@@ -110,7 +110,7 @@ TEST(Load, ARankLoadsItsOwnNames) {
     StateDict state;
     state.add(std::string(1, name), mine);
     std::int64_t step = 0;
-    state.add("step", JsonValue::of(std::int64_t{0}),
+    state.add("step", JsonValue(std::int64_t{0}),
               [&](const JsonValue& value) { step = *value.get<std::int64_t>(); });
     LoadReport report = load(state, location);
     EXPECT_TRUE(same_bits(mine, letter(name)));

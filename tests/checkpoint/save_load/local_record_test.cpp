@@ -14,7 +14,7 @@ LocalRecord sample_record() {
   record.catalog.tensors.push_back({"w", StoredDType::f32, {4, 2}, {}});
   record.catalog.tensors[0].chunks.push_back(
       {.box = {{2, 0}, {2, 2}}, .file = "a", .begin = 8, .bytes = 16, .hash = 5});
-  record.catalog.objects.push_back({"step", JsonValue::of(std::int64_t{4}), {}});
+  record.catalog.objects.push_back({"step", JsonValue(std::int64_t{4}), {}});
   return record;
 }
 

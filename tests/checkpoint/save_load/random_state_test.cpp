@@ -60,7 +60,7 @@ TEST(RandomState, DifferentGeneratorsStayWithTheirRanks) {
 }
 
 TEST(RandomState, RefusesOtherValues) {
-  for (JsonValue value : {JsonValue::of(std::int64_t{3}), JsonValue::object()}) {
+  for (JsonValue value : {JsonValue(std::int64_t{3}), JsonValue::object()}) {
     Location location = {std::make_shared<MemoryStore>(), "state"};
     run_world(1, [&] {
       StateDict other;

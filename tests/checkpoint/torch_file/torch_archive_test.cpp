@@ -127,7 +127,7 @@ TEST(TorchArchive, RefusesOtherArchives) {
                 read_torch_tensor(zip_of({{"a/x", {}}}, 64));
               }),
               HasSubstr("an archive without the member data.pkl"));
-  EXPECT_THAT(error_text([] { read_torch_tensor(torch_object_archive(JsonValue::of("text"))); }),
+  EXPECT_THAT(error_text([] { read_torch_tensor(torch_object_archive(JsonValue("text"))); }),
               HasSubstr("expected an object, got a text"));
   EXPECT_THAT(error_text([] { read_torch_object(archive_of_view({})); }),
               HasSubstr("is not one that is expected here"));

@@ -12,10 +12,10 @@ TEST(JsonValue, KeepsKeysInOrder) {
   EXPECT_EQ(value.text(), R"({"b":[1,-2.5,null],"a":{"c":"x"}})");
   EXPECT_TRUE(value.find("a")->find("c")->is_text("x"));
   EXPECT_EQ(value.find("missing"), nullptr);
-  value.set("b", JsonValue::of(true));
+  value.set("b", JsonValue(true));
   value.erase("a");
   EXPECT_EQ(value.text(), R"({"b":true})");
-  EXPECT_EQ(JsonValue::of("a long text").text(8), "\"a lo...");
+  EXPECT_EQ(JsonValue("a long text").text(8), "\"a lo...");
 }
 
 TEST(JsonValue, RefusesBadText) {

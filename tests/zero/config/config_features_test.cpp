@@ -44,11 +44,11 @@ TEST(ZeroConfigFeatures, RefusesMisspeltKeys) {
 
 TEST(ZeroConfigFeatures, TakesTheDefaultOnly) {
   JsonValue section = JsonValue::parse(R"({"a": false, "b": null, "c": 1})");
-  take_default_only(section, "x.", "a", JsonValue::of(false));
-  take_default_only(section, "x.", "b", JsonValue::of(false));
-  take_default_only(section, "x.", "missing", JsonValue::of(false));
+  take_default_only(section, "x.", "a", JsonValue(false));
+  take_default_only(section, "x.", "b", JsonValue(false));
+  take_default_only(section, "x.", "missing", JsonValue(false));
   EXPECT_EQ(section.text(), JsonValue::parse(R"({"c": 1})").text());
-  expect_error([&] { take_default_only(section, "x.", "c", JsonValue::of(std::int64_t(2))); },
+  expect_error([&] { take_default_only(section, "x.", "c", JsonValue(std::int64_t(2))); },
                ErrorKind::value_error, "x.c: expected 2, got 1");
 }
 

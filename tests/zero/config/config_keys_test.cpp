@@ -46,7 +46,7 @@ TEST(ConfigKeys, AreOneEachAndReadWhatTheyWrite) {
 
 // If this fails, a key sets another field than its own: each number is read and looked for.
 TEST(ConfigKeys, ANumberOfAKeyChangesThatKeyOnly) {
-  JsonValue seven = JsonValue::of(std::int64_t(7));
+  JsonValue seven = JsonValue(std::int64_t(7));
   for (const ConfigKey<ZeroOptimization>& key : config_keys<ZeroOptimization>()) {
     if (key.write({}).get<std::int64_t>() == nullptr || key.name == "stage") continue;
     ZeroOptimization zero;

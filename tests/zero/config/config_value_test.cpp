@@ -38,7 +38,7 @@ TEST(ConfigValue, ErrorsNameTheKeyAndWhatCame) {
   expect_error([] { value_of<OffloadDevice>("\"disk\""); }, ErrorKind::value_error, "disk");
   expect_error(
       [] {
-        expect_object({JsonValue::of(std::int64_t(3)), "section"});
+        expect_object({JsonValue(std::int64_t(3)), "section"});
       },
       ErrorKind::type_error, "section");
 }

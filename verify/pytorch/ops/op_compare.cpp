@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/join_text.h"
+#include "verify/case_report.h"
+
 namespace simmesh {
 
 namespace {
@@ -19,7 +22,7 @@ std::string in_words(const std::vector<std::optional<Placements>>& list) {
   std::vector<std::string> words;
   for (const auto& placements : list)
     if (placements) words.push_back(to_string(PlacementSpan(*placements)));
-  return fmt::format("[{}]", fmt::join(words, "; "));
+  return fmt::format("[{}]", join_text(words, "; "));
 }
 
 // Returns the inputs of an op in the order of PyTorch's operator. The call may have another:
@@ -42,7 +45,8 @@ std::string plan_in_words(const OpRun& run) {
 void expect_comm(const std::string& who, const std::optional<CollectiveTally>& expected,
                  const CollectiveTally& actual, ResultDifferences& differences) {
   if (expected && *expected != actual)
-    differences.of_plan.push_back(fmt::format("{}: expected {}, got {}", who, *expected, actual));
+    differences.of_plan.push_back(
+        fmt::format("{}: expected {}, got {}", who, value_text(*expected), value_text(actual)));
 }
 
 // Gradients may be off by ten times as much.

@@ -1,8 +1,8 @@
 #include "verify/pytorch/ops/rule_files.h"
 
 #include <fmt/format.h>
-#include <iterator>
 
+#include "core/check/append_text.h"
 #include "core/check/shell_word.h"
 #include "core/engine/ordered_jobs.h"
 #include "verify/case_files.h"
@@ -58,7 +58,7 @@ std::string to_text(const RuleFilesResult& result, const RuleFilesRequest& reque
                     const RuleFilesReport& report) {
   std::string text;
   auto line = [&]<class... Args>(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+    append_text(text, format, std::forward<Args>(args)...);
     text += '\n';
   };
   for (const RuleTableVerdict& table : result.tables) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/join_text.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/shapes/joining.h"
 #include "sharding/dtensor/dispatched_op.h"
@@ -206,7 +207,7 @@ void compare(const RulesCase& in, const std::vector<CombinationTrial>& trials, C
     const Placements& combination = in.combinations[i];
     const CombinationTrial& trial = trials[i];
     std::string given = to_string(PlacementSpan(combination));
-    std::string outputs = fmt::format("{}", fmt::join(trial.outputs, ","));
+    std::string outputs = join_text(trial.outputs, ",");
     auto row = std::find_if(in.rows.begin(), in.rows.end(),
                             [&](const Row& one) { return one.inputs == combination; });
     if (row == in.rows.end()) {
@@ -215,7 +216,7 @@ void compare(const RulesCase& in, const std::vector<CombinationTrial>& trials, C
                                   trial.is_right ? "" : ", which is wrong"));
       continue;
     }
-    std::string expected = fmt::format("{}", fmt::join(row->outputs, ","));
+    std::string expected = join_text(row->outputs, ",");
     if (!trial.stays)
       report.mismatch(fmt::format("expected the rule {} -> {}, got none", given, expected));
     else

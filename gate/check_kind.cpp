@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-// A plain pointer, which is there before any object of another file is made.
+// A plain pointer is there before any object of another file is made.
 constinit const CheckKind* first_check_kind = nullptr;
 
 }  // namespace

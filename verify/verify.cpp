@@ -69,7 +69,8 @@ CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& option
 
 namespace {
 
-// A contract of simmesh that a case breaks fails that case, under its name; the others go on.
+// A contract of simmesh that a case breaks fails that case, under its name. The others are still
+// run.
 CaseReport report_of(const RecordedCase& recorded, const VerifyOptions& options) {
   try {
     return verify_case(recorded, options);

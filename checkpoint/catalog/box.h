@@ -26,7 +26,7 @@ struct Box {
 // whole returns the box of all indices of a tensor.
 Box whole(DimSpan shape);
 
-// is_within is true if a box lies in a tensor of that shape; false if its sums overflow.
+// is_within is true if a box is within a tensor of that shape; false if its sums overflow.
 bool is_within(const Box& box, DimSpan shape);
 
 // intersection returns the common box of two boxes of one tensor; nullopt if they share no element.

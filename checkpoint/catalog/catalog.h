@@ -47,7 +47,7 @@ struct Catalog {
   const StoredObject* find_object(std::string_view name) const;
 };
 
-// check_catalog raises a ValueError for a name that comes twice, and for a tensor whose chunks lie
+// check_catalog raises a ValueError for a name that comes twice, and for a tensor whose chunks are
 // outside of it, overlap, or don't cover it. The text names the tensor.
 void check_catalog(const Catalog& catalog);
 

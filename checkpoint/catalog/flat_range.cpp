@@ -6,7 +6,7 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// Adds the boxes of a range that lies in one row: `prefix` is the index in all dims before `dim`.
+// Adds the boxes of a range within one row: `prefix` is the index in all dims before `dim`.
 void add_boxes(DimSpan shape, const Dims& prefix, FlatRange range, std::vector<Box>& boxes) {
   std::size_t dim = prefix.size();
   auto add = [&](std::int64_t offset, std::int64_t size) {

@@ -15,8 +15,9 @@ struct FlatRange {
   std::int64_t numel() const { return end - begin; }
 };
 
-// boxes_of_range cuts a range of a tensor into boxes, in row-major order. The elements of a box lie
-// together in the range, and there are at most two boxes for each dim. An empty range has no boxes.
+// boxes_of_range cuts a range of a tensor into boxes, in row-major order. The elements of a box are
+// contiguous in the range, and there are at most two boxes for each dim. An empty range has no
+// boxes.
 std::vector<Box> boxes_of_range(DimSpan shape, const FlatRange& range);
 
 }  // namespace simmesh::checkpoint

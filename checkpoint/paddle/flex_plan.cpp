@@ -86,13 +86,13 @@ std::vector<std::vector<std::size_t>> wanting_ranks(
 Dims place_within(const Box& part, const PlacedBox& placed) {
   Dims inner = relative_to(part, placed.box).offsets;
   if (placed.at.size() == inner.size() && placed.at == Dims(inner.size(), 0)) return inner;
-  // The elements of a box lie together in a range.
+  // The elements of a box are contiguous in a range.
   Strides strides = contiguous_strides(placed.box.sizes);
   return Dims{placed.at[0] + element_offset(inner, strides)};
 }
 
 // Returns the number of leading dims of a box that are taken index by index, so that its elements
-// lie together in the memory of an outer box.
+// are contiguous in the memory of an outer box.
 std::size_t dims_taken_singly(const Box& inner, const Box& outer) {
   std::size_t dim = inner.sizes.size();
   while (dim > 0 && inner.sizes[dim - 1] == outer.sizes[dim - 1]) --dim;

@@ -290,7 +290,7 @@ const std::byte* Fetch::in_block(const Part& part, const std::byte* batch,
   return batch + part.block.begin + std::size_t(offset) * width(part.block.reads->tensor);
 }
 
-// Copies a part to its place on this rank. Its elements lie at the strides.
+// Copies a part to its place on this rank. Its elements are at the strides.
 void Fetch::place(const Part& part, const std::byte* from, const Strides& from_strides) {
   const WantedBox& want = wanted_[part.need.want];
   const Strides& strides = want.to.strides();

@@ -35,7 +35,7 @@ Generator generator_of(const JsonValue& value) {
   return {number("seed"), number("stream")};
 }
 
-// Returns the generator with which a rank of a group goes on.
+// Returns the generator with which a rank of a group continues.
 Generator own_generator(const JsonValue& value, const ProcessGroup& group) {
   const auto* list = value.get<JsonValue::List>();
   if (list == nullptr) return generator_of(value);

@@ -54,7 +54,7 @@ void read_storage(PickleValue persistent, PickleValue dtype, TorchView& view) {
   view.count /= bits_per_element(view.dtype) / 8;
 }
 
-// Raises a ValueError unless all elements lie within the storage.
+// Raises a ValueError unless all elements are within the storage.
 void check_elements(const TorchView& view) {
   if (view.shape.size() != view.strides.size() || view.shape.size() > std::size_t(dims_max))
     refuse_view("{} sizes and {} strides", view.shape.size(), view.strides.size());

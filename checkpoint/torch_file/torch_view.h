@@ -20,7 +20,7 @@ struct TorchView {
   Shape shape;
   Strides strides;  // offset and strides count elements
 
-  // is_contiguous is true if the elements lie row-major, without gaps.
+  // is_contiguous is true if the elements are row-major, without gaps.
   bool is_contiguous() const;
 };
 

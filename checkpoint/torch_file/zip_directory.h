@@ -17,7 +17,7 @@ struct ZipPlace {
 
 // read_zip_directory returns the members of an archive without compression, in its order. It reads
 // none of their bytes, and the archive may have any size. Raises a ValueError for any other file,
-// and for a member that lies outside of the archive.
+// and for a member that is outside of the archive.
 std::vector<ZipPlace> read_zip_directory(const Store& store, const std::string& path);
 
 // is_zip_member_whole reads a member, and is true if its bytes have their checksum.

@@ -51,7 +51,7 @@ class StagedState {
     Tensor source, copy;
     std::uint32_t changes = 0;  // of the source
     bool may_change = false;
-    std::vector<std::byte> packed = {};  // its elements, if they don't lie together
+    std::vector<std::byte> packed = {};  // its elements, if they aren't contiguous
   };
 
   Tensor room_for(const std::string& name, const Tensor& source);

@@ -48,8 +48,8 @@ class Node : public boost::intrusive_ref_counter<Node, OwnerCount> {
   // move elements of leaves.
   virtual bool takes_unrounded() const { return false; }
   // passes_on says that the node, of one output and one input, changes no gradient: in a backward
-  // pass the parts that reach it go on one by one, in the order in which they came, so that sums
-  // are the same as without the node.
+  // pass the parts that reach it are passed on one by one, in the order in which they came, so that
+  // sums are the same as without the node.
   virtual bool passes_on() const { return false; }
   // release drops what the node saved; it can't be applied again.
   virtual void release() {}

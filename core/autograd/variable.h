@@ -97,8 +97,8 @@ void set_grad_dtype(Tensor& leaf, GradDtype policy);
 // retain_grad makes a tensor that is no leaf keep the gradient that passes through it.
 void retain_grad(Tensor& tensor);
 
-// register_hook calls the hook on each gradient of the tensor, before it goes on to the tensor's
-// node. Raises a RuntimeError for a tensor that requires no gradient.
+// register_hook calls the hook on each gradient of the tensor, before the tensor's node gets it.
+// Raises a RuntimeError for a tensor that requires no gradient.
 void register_hook(Tensor& tensor, Variable::TensorHook hook);
 
 // register_accumulate_hook calls the hook after a gradient was added to a leaf.

@@ -24,8 +24,8 @@ enum class ErrorKind {
 // to_string returns the Python spelling, for instance "ValueError".
 std::string_view to_string(ErrorKind kind);
 
-// Error reports misuse or bad input from the outside world. Its text starts with where it was
-// found, in brackets, and goes on with what was expected and what was found:
+// Error reports misuse or bad input from the outside world. Its text starts with the place, in
+// brackets, and continues with the expected value and the one that was found:
 //
 //   raise(ErrorKind::value_error, "mesh/unflatten", "sizes {} multiply to {}, expected {}",
 //         sizes, product, extent);

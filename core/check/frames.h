@@ -1,7 +1,7 @@
 #pragma once
 
 // Each rank has a stack of its own. A rank that waits keeps the frames of all its callers there,
-// and reads them again when it goes on. With 100,000 ranks these frames decide how much memory a
+// and reads them again when it continues. With 100,000 ranks these frames decide how much memory a
 // world takes and how long a switch lasts, so the way on which ranks wait has few and small ones.
 
 // SIMMESH_OWN_FRAME is for a function beside that way: one that is rarely needed, or done before a

@@ -48,8 +48,8 @@ class Stream {
 
   // record returns the point behind all that was launched on the stream so far.
   StreamEvent record() const;
-  // wait lets what is launched on the stream from now on begin after the event, or after all that
-  // was launched on the other stream so far. The host goes on.
+  // wait lets all later launches on the stream begin after the event, or after all earlier launches
+  // on the other stream. The host continues.
   void wait(const StreamEvent& event) const;
   void wait(const Stream& other) const;
   // synchronize makes the host wait for everything launched so far.

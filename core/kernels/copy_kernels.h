@@ -40,7 +40,7 @@ void copy_words(const CopyPlane& plane, std::byte* target, const std::byte* sour
   });
 }
 
-// Blocks of 8 bytes that come to lie side by side: two are written at once.
+// Copies blocks of 8 bytes that become neighbours, two at a time.
 inline void copy_pairs(const CopyPlane& plane, std::byte* target, const std::byte* source) {
   typedef std::uint64_t Pair __attribute__((vector_size(16)));
   typedef std::uint64_t LoosePair __attribute__((vector_size(16), aligned(1), may_alias));

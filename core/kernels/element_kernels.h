@@ -1,6 +1,6 @@
 #pragma once
 
-// Like lanes.h: vectors of each dtype's elements, as they lie in memory and as they are computed
+// Like lanes.h: vectors of each dtype's elements, as they are in memory and as they are computed
 // with. The 16-bit ones are computed with as floats that each operation rounds.
 namespace simmesh::SIMMESH_KERNELS {
 namespace {

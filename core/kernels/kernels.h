@@ -6,8 +6,8 @@
 namespace simmesh {
 
 // ProductTile is the inner loop of a product: rows x (vectors * lanes) elements of the result over
-// a stretch of the depth. Element (r, k) of a lies at a + r * a_row_stride + k * a_depth_stride;
-// row k of b starts at b + k * b_depth_stride and is as wide as the tile.
+// a stretch of the depth. Element (r, k) of a is at a + r * a_row_stride + k * a_depth_stride; row
+// k of b starts at b + k * b_depth_stride and is as wide as the tile.
 template <class T>
 struct ProductTile {
   std::int64_t depth = 0;
@@ -32,8 +32,8 @@ struct TileSize {
 };
 
 // FloatPanels is an operand of a product to be cut into panels of width lines (see packing.h):
-// element k of line l lies at data + l * line_stride + k * depth_stride. The line's scale
-// multiplies what is packed as doubles.
+// element k of line l is at data + l * line_stride + k * depth_stride. The line's scale multiplies
+// what is packed as doubles.
 struct FloatPanels {
   const float* data = nullptr;
   std::int64_t line_stride = 0;
@@ -45,7 +45,7 @@ struct FloatPanels {
   double offset = 0;  // is added to what is packed as doubles
 };
 
-// WideTile is the inner loop of a product of floats in double: element (r, k) of a lies at a + k *
+// WideTile is the inner loop of a product of floats in double: element (r, k) of a is at a + k *
 // (the rows of a full tile) + r; row k of b starts at b + k * b_depth_stride.
 struct WideTile {
   std::int64_t depth = 0;

@@ -34,7 +34,7 @@ inline void put_vector(const float* from, const double* scales, double offset, d
   store(out, x * load(scales) + splat(offset));
 }
 
-// The rows of a few steps of the depth, in all panels: each row is read where it lies.
+// Packs the rows of a few steps of the depth, in all panels: each row is read at its place.
 template <class T>
 void pack_rows(const FloatPanels& p, std::int64_t k_begin, std::int64_t k_end, T* out) {
   for (std::int64_t first = 0; first < p.line_count; first += p.width, out += p.depth * p.width) {
@@ -53,7 +53,7 @@ void pack_rows(const FloatPanels& p, std::int64_t k_begin, std::int64_t k_end, T
   }
 }
 
-// Four lines of a panel, whose elements lie side by side: squares of four are transposed.
+// Packs four lines of a panel, whose elements are neighbours: squares of four are transposed.
 template <class T>
 void pack_four_lines(const FloatPanels& p, std::int64_t line, T* out) {
   const float* a = p.data + line * p.line_stride;

@@ -14,7 +14,7 @@ inline constexpr int tile_vectors = 2;
 template <class T>
 constexpr int lanes_of = vector_bytes / int(sizeof(T));
 
-// Packed rows lie side by side, so that their offsets are constants.
+// Packed rows are neighbours, so that their offsets are constants.
 template <class T, int rows, int vectors, int packed_rows>
 void chain_tile(const ProductTile<T>& tile, T* c, std::int64_t c_row_stride, bool begin) {
   using Vector = typename VectorOf<T>::Type;

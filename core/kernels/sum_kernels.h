@@ -16,7 +16,7 @@ T sum_term(T x, T mean) {
   return x;
 }
 
-// Sums lie side by side: each pass over the terms keeps a strip of them in registers.
+// Sums are neighbours: each pass over the terms keeps a strip of them in registers.
 template <int kind, class T>
 void chain_columns(const LineTerms<T>& terms, T* totals) {
   constexpr int strip = 4 * vector_bytes / int(sizeof(T));
@@ -37,7 +37,7 @@ void chain_columns(const LineTerms<T>& terms, T* totals) {
           sum_term<kind>(terms.data[i * terms.stride + l], kind == 3 ? T(terms.means[l]) : T(0));
 }
 
-// Each sum's terms lie side by side: several chains run at once.
+// Each sum's terms are neighbours: several chains run at once.
 template <int kind, class T>
 void chain_lines_of(const LineTerms<T>& terms, T* totals) {
   constexpr int strip = 8;

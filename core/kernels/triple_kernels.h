@@ -44,7 +44,7 @@ void add_triple_term(Doubles x, Doubles mean, Triples& sums) {
   }
 }
 
-// Sums lie side by side.
+// Sums are neighbours.
 template <int kind, class S>
 void triple_columns(const LineTerms<S>& terms, const TripleLines& out) {
   for (std::int64_t j = 0; j < terms.width; j += wide_lanes) {
@@ -89,7 +89,7 @@ inline void add_lanes(const Triples& sums, const TripleLines& out, std::int64_t 
   out.missed[j] = total.missed[0];
 }
 
-// Each sum's terms lie side by side.
+// Each sum's terms are neighbours.
 template <int kind, class S>
 void triple_lines_of(const LineTerms<S>& terms, const TripleLines& out) {
   for (std::int64_t j = 0; j < terms.width; ++j) {

@@ -9,7 +9,7 @@
 
 namespace simmesh {
 
-// DeviceAddress is where a block lies in a simulated device; 0 stands for no memory of a device.
+// DeviceAddress is the place of a block in a simulated device; 0 stands for no memory of a device.
 using DeviceAddress = std::uint64_t;
 
 // StreamIndex numbers the streams of one device; 0 is the default stream, which computes.

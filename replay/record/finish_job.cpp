@@ -111,7 +111,7 @@ void JobFinisher::note_sizes(std::size_t rank) {
   }
 }
 
-// The parts lie one after another, as in the buffer of a real collective.
+// The parts follow one after another, as in the buffer of a real collective.
 void JobFinisher::set_parts(std::size_t rank, std::size_t index) {
   RecordedRank& recorded = ranks_[rank];
   ExecutionTrace& trace = recorded.trace;

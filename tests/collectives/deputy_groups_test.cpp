@@ -38,8 +38,8 @@ TEST(DeputyGroups, EachCrewIsAWorldOfItsOwn) {
       2);
 }
 
-// A member of a crew is gone, and the others would wait for it for ever: whoever waits for those is
-// told so, and may go on.
+// A member of a crew is gone, and the others would wait for it for ever. Ranks that wait for those
+// get an error, and may continue.
 TEST(DeputyGroups, WhoWaitsForALostDeputyIsTold) {
   for (const char* schedule : {"fifo", "seeded:1", "pct:3"})
     for (std::size_t threads : {1, 2}) {

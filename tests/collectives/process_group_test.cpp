@@ -135,7 +135,7 @@ std::string class_of_refusal(F call) {
   return "none";
 }
 
-// A rank that aborts must not wait for one that never comes, nor go on in the group.
+// A rank that aborts must not wait for one that never comes, nor use the group any more.
 TEST(ProcessGroup, AbortTakesARankOut) {
   run_every_schedule(4, [](Rank& rank) {
     DeviceMesh mesh = init_device_mesh({2, 2}, {"dp", "tp"});

@@ -43,7 +43,7 @@ TEST(SharedMemoryTransport, GivesOneBufferToAllMembers) {
   EXPECT_THAT(sent, Each(sent[0]));
 }
 
-// If this fails, pieces of one result are copied once more, or lie in another order than members.
+// If this fails, pieces of one result are copied once more, or are in another order than members.
 TEST(SharedMemoryTransport, CutsOneBufferIntoPieces) {
   Addresses pieces = addresses_of([](Rank& rank) {
     return reduce_scatter(formula({6, 2}, {.seed = rank.id()}), ReduceOp::sum, {.dim = 0},

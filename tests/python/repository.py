@@ -1,4 +1,4 @@
-"""Where the repository lies, for tests that read its recorded cases and gates."""
+"""The place of the repository, for tests that read its recorded cases and gates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch's own distributed tests run unedited: those that passed once go on passing."""
+"""torch's own distributed tests run unedited: those that passed once must still pass."""
 
 from __future__ import annotations
 

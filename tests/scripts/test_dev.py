@@ -1,4 +1,4 @@
-"""./dev: what it lists, how it installs, and how it goes on after a stage that failed."""
+"""./dev: its lists, its installations, and its work after a stage that failed."""
 
 from __future__ import annotations
 

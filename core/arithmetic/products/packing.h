@@ -9,7 +9,7 @@
 namespace simmesh {
 
 // Panels cut an operand of a product into panels of width lines (rows of a, columns of b): element
-// k of line l of panel p lies at out + (p * depth + k) * width + l. Missing lines of the last panel
+// k of line l of panel p is at out + (p * depth + k) * width + l. Missing lines of the last panel
 // are zeros.
 struct Panels {
   std::int64_t line_begin = 0;

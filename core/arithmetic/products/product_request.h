@@ -7,8 +7,8 @@
 
 namespace simmesh {
 
-// ProductOperand is a matrix whose element (r, c) lies at data + (r * row_stride + c *
-// column_stride) elements; a transposed matrix has its strides exchanged.
+// ProductOperand is a matrix whose element (r, c) is at data + (r * row_stride + c * column_stride)
+// elements; a transposed matrix has its strides exchanged.
 struct ProductOperand {
   const std::byte* data = nullptr;
   DType dtype = DType::float32;

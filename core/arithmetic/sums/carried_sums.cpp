@@ -108,7 +108,7 @@ double CarriedSums::rounded(std::int64_t i, DType dtype) const {
   return rounded_quotient({.numerator = highest, .exponent = exponent, .divisor = divisor_}, dtype);
 }
 
-// Three digits are two doubles; digits below only say on which side of these a sum lies. A quotient
+// Three digits are two doubles; digits below only say on which side of these a sum is. A quotient
 // in double is off by less than its last bit, on the side that its remainder says.
 template <class T>
 void CarriedSums::round_all(T* out) const {

@@ -47,7 +47,7 @@ TEST(StateDict, HandsOverLoadedValues) {
   EXPECT_EQ(state.number("step"), 5);
 }
 
-// A range must lie within the tensor, and have as many elements as there are values.
+// A range must be within the tensor, and have as many elements as there are values.
 TEST(StateDict, FlatShardsFitTheirRange) {
   for (std::int64_t begin = -1; begin <= 5; ++begin)
     for (std::int64_t end = -1; end <= 5; ++end)

@@ -33,7 +33,7 @@ struct LettersInChunks {
   }
 };
 
-// Returns a box of the tensor with a new tensor for its elements, which may lie by columns.
+// Returns a box of the tensor with a new tensor for its elements, which may be ordered by columns.
 WantedBox wanted_letters(const Box& box, bool by_columns = false) {
   Tensor to = empty({box.sizes[0], box.sizes[1]}, DType::uint8);
   if (by_columns) to = empty({box.sizes[1], box.sizes[0]}, DType::uint8).transpose(0, 1);

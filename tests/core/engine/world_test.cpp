@@ -91,7 +91,7 @@ TEST(World, UnwindingReleasesEverything) {
   EXPECT_EQ(outcome.live_storages, 0);
 }
 
-// If this fails, what lies outside the ranks' devices can leak unseen, or is held against later
+// If this fails, memory outside the ranks' devices can leak unseen, or is counted against later
 // runs.
 TEST(World, CountsUnchargedStoragesThatAreLeftAlive) {
   World world({.ranks = 2});
@@ -193,8 +193,8 @@ TEST(World, TheDefaultStackIsEnoughForAnOrdinaryProgram) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// Without guard pages the gap below a stack takes what overflows: the rank fails with a report, the
-// others end in order, and the World goes on.
+// Without guard pages the gap below a stack takes the overflow: the rank fails with a report, the
+// others end in order, and the World can run again.
 TEST(World, AnOverflowWithoutGuardPagesHarmsNobody) {
   World world({.ranks = 4, .stack_bytes = 32 * 1024, .guard_pages = false});
   Outcome outcome = world.run([](Rank& rank) {

@@ -61,7 +61,7 @@ void expect_resumes(const ResumeForm& from, const ResumeForm& to, const std::str
                               << result.failure;
 }
 
-// Each form goes on as the next one in the list; three steps later nothing differs from a run that
+// Each form resumes as the next one in the list; three steps later nothing differs from a run that
 // never stopped. Ranks get uneven pieces, and some none. ResumeMatrix has all pairs.
 TEST(CheckpointCheck, EachFormGoesOnAsTheNext) {
   const std::vector<ResumeForm>& forms = resume_forms();
@@ -69,7 +69,7 @@ TEST(CheckpointCheck, EachFormGoesOnAsTheNext) {
     expect_resumes(forms[i], forms[(i + 1) % forms.size()], small_transformer);
 }
 
-// Each form is saved while it trains on, and goes on as from a save that blocks.
+// Each form is saved while it trains on, and resumes as from a save that blocks.
 TEST(CheckpointCheck, EveryFormIsSavedInTheBackground) {
   const ResumeForm fsdp = {"fsdp", "[3]", "[\"dp\"]", "fsdp = {}"};
   for (const ResumeForm& from : resume_forms())

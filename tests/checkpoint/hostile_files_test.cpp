@@ -17,10 +17,11 @@
 #include "checkpoint/torch_file/torch_archive.h"
 #include "checkpoint/torch_file/zip_archive.h"
 #include "tests/checkpoint/allocated_bytes.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
 #include "tests/checkpoint/hostile_bytes.h"
 #include "tests/checkpoint/sample_state.h"
 #include "tests/checkpoint/worlds.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -69,7 +70,8 @@ void replace(MemoryStore& store, const std::string& path, const std::string& tex
 // Reads all tensors of a checkpoint, each by itself.
 void read_all(const Store& store, const OpenCheckpoint& checkpoint) {
   for (const StoredTensor& tensor : checkpoint.catalog.tensors)
-    static_cast<void>(testing::error_text([&] { read_tensor(store, checkpoint, tensor); }));
+    static_cast<void>(
+        simmesh::testing::error_text([&] { read_tensor(store, checkpoint, tensor); }));
 }
 
 HostileReader safetensors_reader() {
@@ -137,7 +139,7 @@ Files recorded_archives() {
 
 std::function<void()> reading_archive(std::vector<std::byte> archive) {
   return [archive = std::move(archive)] {
-    static_cast<void>(testing::error_text([&] { read_torch_tensor(archive); }));
+    static_cast<void>(simmesh::testing::error_text([&] { read_torch_tensor(archive); }));
     read_torch_object(archive);
   };
 }

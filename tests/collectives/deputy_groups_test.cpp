@@ -5,11 +5,13 @@
 #include "core/engine/deputy.h"
 #include "core/engine/world.h"
 #include "tests/every_schedule.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
 
 using ::testing::AllOf;
+using testing::error_text;
 using ::testing::HasSubstr;
 
 Tensor sum_of_crew(double value) {
@@ -50,11 +52,8 @@ TEST(DeputyGroups, WhoWaitsForALostDeputyIsTold) {
                    .threads = threads,
                    .faults = {Fault::kill({.rank = 4, .operation = 1})}});
       Outcome outcome = world.run([&](Rank& rank) {
-        try {
-          Deputy::of_this_rank(0).start([] { sum_of_crew(1); }).wait();
-        } catch (const Error& error) {
-          errors[rank.id()] = error.what();
-        }
+        errors[rank.id()] =
+            error_text([] { Deputy::of_this_rank(0).start([] { sum_of_crew(1); }).wait(); });
         EXPECT_TRUE(same_bits(sum_of_crew(1), full({2}, DType::float32, 3)));
       });
       EXPECT_TRUE(outcome.ok()) << report(outcome);

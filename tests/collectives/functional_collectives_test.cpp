@@ -12,9 +12,13 @@
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/inplace.h"
 #include "tests/every_schedule.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::error_of;
+using testing::kind_and_message;
 
 using Values = std::vector<double>;
 
@@ -37,13 +41,9 @@ std::vector<std::string> gradients_of(ReduceWith reduce, DType dtype, Release re
     set_requires_grad(x);
     Tensor y = funcol::all_reduce(x, reduce, ProcessGroup::world());
     double times = double(rank.id()) + 1;
-    try {
-      backward(y, {.gradients = {vector_of(
-                       {times, 10 * times, 100 * times, 1000 * times, 7 * times}, dtype)}});
-    } catch (const Error& error) {
-      found[rank.id()] = fmt::format("{}: {}", to_string(error.kind()), error.message());
-      return;
-    }
+    Tensor given = vector_of({times, 10 * times, 100 * times, 1000 * times, 7 * times}, dtype);
+    found[rank.id()] = kind_and_message([&] { backward(y, {.gradients = {given}}); });
+    if (!found[rank.id()].empty()) return;
     Tensor gradient = to(grad_of(x), DType::float32);
     for (float value : gradient.values<float>()) found[rank.id()] += fmt::format("{} ", value);
   });
@@ -101,13 +101,11 @@ std::string gathered(const Shape& shape, std::int64_t dim, Release release) {
   std::string found;
   World world({.ranks = 3, .release = release});
   Outcome outcome = world.run([&](Rank& rank) {
-    try {
-      Tensor y =
-          funcol::all_gather_tensor(zeros(shape, DType::float32), dim, ProcessGroup::world());
-      if (rank.id() == 0) found = to_string(y.shape());
-    } catch (const Error& error) {
-      if (rank.id() == 0) found = to_string(error.kind());
-    }
+    Tensor y;
+    auto refusal = error_of([&] {
+      y = funcol::all_gather_tensor(zeros(shape, DType::float32), dim, ProcessGroup::world());
+    });
+    if (rank.id() == 0) found = refusal ? to_string(refusal->kind()) : to_string(y.shape());
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
   return found;
@@ -137,11 +135,7 @@ std::string failure_of_unequal_splits(Release release) {
                                    : Splits{.input = {1, 2}, .output = {1, 2}};
     all_to_all_single(zeros({3, 4}, DType::float32), splits, ProcessGroup::world());
   });
-  try {
-    std::rethrow_exception(outcome.failure->exception);
-  } catch (const Error& error) {
-    return fmt::format("{}: {}", to_string(error.kind()), error.message());
-  }
+  return kind_and_message([&] { outcome.rethrow(); });
 }
 
 TEST(ReleaseChanges, AllToAllMismatchClass) {

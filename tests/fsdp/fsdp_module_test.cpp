@@ -10,10 +10,13 @@
 #include "fsdp/state/event_fields.h"
 #include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
+#include "tests/expect_error.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {
 namespace {
+
+using simmesh::testing::expect_error;
 
 Tensor module_input() { return formula({2, 5}, {.rule = Rule::unit, .seed = 3}); }
 
@@ -70,15 +73,6 @@ SIMMESH_TEST(ShareCommCtx, GathersNothingInVainWhereRootsAlternate, {.mesh = {2}
   }
 }
 
-bool refuses(const std::function<void()>& act, ErrorKind kind) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.kind() == kind;
-  }
-  return false;
-}
-
 // A module below another one of the list is part of that one; the same twice is a mistake.
 SIMMESH_TEST(FSDPModule, IsMadeOfTheOutermostModulesOfAList, {.mesh = {2}}) {
   nn::ModulePtr model = build_model(small_model(2, 5));
@@ -87,7 +81,7 @@ SIMMESH_TEST(FSDPModule, IsMadeOfTheOutermostModulesOfAList, {.mesh = {2}}) {
   fully_shard(nested);
   expect(FSDPState::of(*layer)->modules() == std::vector{layer}, "the outer module alone");
   std::vector<nn::Module*> twice(2, &model->find("layers.1"));
-  expect(refuses([&] { fully_shard(twice); }, ErrorKind::assertion_error), "a refusal");
+  expect_error([&] { fully_shard(twice); }, ErrorKind::assertion_error);
 }
 
 // A parameter's own mesh makes a group of its own. Two meshes of the whole world would have one
@@ -105,8 +99,7 @@ SIMMESH_TEST(FSDPModule, GroupsParametersByTheirOwnMeshes, {.mesh = {4}}) {
   };
   DeviceMesh whole = init_device_mesh({4}), half = init_device_mesh({2, 2}, {"a", "b"})["b"];
   nn::Module& layer = model->find("layers.0");
-  expect(refuses([&] { fully_shard(layer, own_mesh_for_biases(whole)); }, ErrorKind::value_error),
-         "a refusal");
+  expect_error([&] { fully_shard(layer, own_mesh_for_biases(whole)); }, ErrorKind::value_error);
   FullyShardOptions options = own_mesh_for_biases(half);
   options.mesh = half;
   nn::Module& other = model->find("layers.1");
@@ -162,9 +155,9 @@ SIMMESH_TEST(FSDPModule, ResetsNothingBeforeTheFirstForward, {.mesh = {2}}) {
   nn::ModulePtr model = build_model(small_model(1, 5));
   shard_layers(*model);
   FSDPModule root(*model), layer(model->find("layers.0"));
-  expect(refuses([&] { root.reset_iter_state(); }, ErrorKind::attribute_error), "a refusal");
+  expect_error([&] { root.reset_iter_state(); }, ErrorKind::attribute_error);
   iteration(*model);
-  expect(refuses([&] { layer.reset_iter_state(); }, ErrorKind::runtime_error), "a refusal");
+  expect_error([&] { layer.reset_iter_state(); }, ErrorKind::runtime_error);
   root.reset_iter_state();
 }
 
@@ -186,7 +179,7 @@ SIMMESH_TEST(FSDPModule, RefusesShardDimsBelowTheFirst, {.mesh = {2}}) {
   options.shard_placement_fn = [](const Tensor&) {
     return ShardPlacementResult{.placement = Shard(-3)};
   };
-  expect(refuses([&] { fully_shard(*model, options); }, ErrorKind::assertion_error), "a refusal");
+  expect_error([&] { fully_shard(*model, options); }, ErrorKind::assertion_error);
 }
 
 // In a recomputation the module between two that form a group begins the forward, so that its end

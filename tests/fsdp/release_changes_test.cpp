@@ -10,11 +10,14 @@
 #include "core/tensor/scalar_value.h"
 #include "fsdp/named_params.h"
 #include "fsdp/state/event_fields.h"
+#include "tests/expect_error.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 // FSDP2 under PyTorch 2.13 and under 2.15. All values are those of the real releases.
 namespace simmesh::fsdp {
 namespace {
+
+using simmesh::testing::kind_and_message;
 
 using Texts = std::vector<std::string>;
 using Body = std::function<Texts(const DeviceMesh& mesh)>;
@@ -59,12 +62,8 @@ std::string text_of(const Tensor& gradient) {
 }
 
 std::string refusal_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return fmt::format("{}: {}", to_string(error.kind()), error.what());
-  }
-  return "none";
+  std::string refusal = kind_and_message(act);
+  return refusal.empty() ? "none" : refusal;
 }
 
 // Collects the events of some kinds as text.

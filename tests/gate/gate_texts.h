@@ -6,6 +6,7 @@
 
 #include "gate/report.h"
 #include "gate/run_gate.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::testing {
 
@@ -30,13 +31,9 @@ inline GateResult run_text(const std::string& text, const GateRunOptions& option
 
 // refusal_of returns the error of a text that is no gate; fails the test if it is one.
 inline std::string refusal_of(const std::string& text) {
-  try {
-    gate_from_text(text, "g.toml");
-  } catch (const BadGate& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "expected a BadGate for " << text;
-  return "";
+  auto read = [&] { gate_from_text(text, "g.toml"); };
+  expect_error<BadGate>(read, ErrorKind::value_error);
+  return error_text(read);
 }
 
 // expect_refused expects that a text is no gate, with a place and a phrase in the error.

@@ -16,6 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using testing::expect_error;
 using testing::index_of_coordinate;
+using testing::kind_and_message;
 using testing::NestedArray;
 using testing::shapes_up_to;
 
@@ -299,11 +300,7 @@ std::string refusal_of_two_roots(Release release) {
     MeshViewer viewer{.rank = 0, .world_size = 2};
     DeviceMesh forward = DeviceMesh::from_ranks(viewer, RankList::of({0, 1}), {2}, {"a"});
     DeviceMesh backward = DeviceMesh::from_ranks(viewer, RankList::of({1, 0}), {2}, {"b"});
-    try {
-      DeviceMesh::concatenate({forward, backward});
-    } catch (const Error& error) {
-      text = fmt::format("{}: {}", to_string(error.kind()), error.message());
-    }
+    text = kind_and_message([&] { DeviceMesh::concatenate({forward, backward}); });
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
   return text;

@@ -5,12 +5,14 @@
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
+using testing::expect_error;
 using ::testing::HasSubstr;
 
 // Checks a list against plain vector operations.
@@ -132,13 +134,7 @@ TEST(RankList, RefusesWhatIsNoListOfRanks) {
        {std::vector<std::int64_t>{0, 0}, std::vector<std::int64_t>{0, 1, 0, 1},
         std::vector<std::int64_t>{3, 5, 4, 3}, std::vector<std::int64_t>{0, -1},
         std::vector<std::int64_t>{std::int64_t{1} << 31}}) {
-    try {
-      RankList::of(ranks);
-      ADD_FAILURE() << "accepted " << ::testing::PrintToString(ranks);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::value_error);
-      EXPECT_THAT(error.what(), HasSubstr("[mesh/rank_list] expected"));
-    }
+    expect_error([&] { RankList::of(ranks); }, ErrorKind::value_error, "[mesh/rank_list] expected");
   }
   EXPECT_THROW(RankList::range(-1), Error);
   EXPECT_THROW(RankList::range((std::int64_t{1} << 31) + 1), Error);

@@ -8,11 +8,13 @@
 #include "checkpoint/store/memory_store.h"
 #include "core/check/error.h"
 #include "core/engine/world.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::error_text;
 using ::testing::HasSubstr;
 
 // Every epoch has each row once, in an order of its own.
@@ -70,28 +72,19 @@ TEST(ShuffledRows, GoOnFromASavedPlace) {
   }
 }
 
-std::string refusal_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return std::string(error.what());
-  }
-  return "";
-}
-
 TEST(ShuffledRows, RefuseOtherData) {
   ShuffledRows rows({.rows = 6, .seed = 1}), more({.rows = 7, .seed = 1});
   checkpoint::StateDict state, other;
   add_data_place(state, rows);
   add_data_place(other, more);
   EXPECT_THAT(
-      refusal_of([&] { state.set_loaded("data", std::get<JsonValue>(*other.find("data"))); }),
+      error_text([&] { state.set_loaded("data", std::get<JsonValue>(*other.find("data"))); }),
       HasSubstr("expected the place in 6 rows with seed 1, got one in 7 rows"));
-  EXPECT_THAT(refusal_of([&] { state.set_loaded("data", JsonValue(std::int64_t{4})); }),
+  EXPECT_THAT(error_text([&] { state.set_loaded("data", JsonValue(std::int64_t{4})); }),
               HasSubstr("expected an object of the integers rows, seed, epoch and row, got 4"));
-  EXPECT_THAT(refusal_of([&] { rows.set_place({.epoch = 0, .row = 7}); }),
+  EXPECT_THAT(error_text([&] { rows.set_place({.epoch = 0, .row = 7}); }),
               HasSubstr("expected a place in 6 rows, got row 7 of epoch 0"));
-  EXPECT_THAT(refusal_of([] { ShuffledRows({.rows = 0}); }), HasSubstr("at least one row, got 0"));
+  EXPECT_THAT(error_text([] { ShuffledRows({.rows = 0}); }), HasSubstr("at least one row, got 0"));
 }
 
 }  // namespace

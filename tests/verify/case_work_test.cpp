@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/expect_error.h"
 #include "tests/verify/changed_case.h"
 
 namespace simmesh {
@@ -20,12 +21,7 @@ std::string refusal_of(std::vector<nn::ModelNode> nodes, const RunSize& size,
   model.node = {"", "sequential", {}, std::move(nodes)};
   if (!calls.empty()) model.node.fields["calls"] = std::move(calls);
   RecordedCase recorded = RecordedCase::parse(R"({"kind":"k","id":"i","model":1})", {});
-  try {
-    require_work(recorded["model"], model, size);
-    return "";
-  } catch (const BadCase& error) {
-    return error.what();
-  }
+  return testing::error_text([&] { require_work(recorded["model"], model, size); });
 }
 
 TEST(CaseWork, LetsCasesRunThatFit) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/expect_error.h"
 #include "verify/case_files.h"
 #include "verify/verify.h"
 
@@ -55,13 +56,9 @@ inline void expect_fails(nlohmann::json value, const char* path, const nlohmann:
 inline void expect_bad(nlohmann::json value, const char* path, const nlohmann::json& wrong,
                        const std::string& phrase) {
   value[Pointer(path)] = wrong;
-  try {
-    verify_value(value);
-    ADD_FAILURE() << "expected a BadCase for " << path;
-  } catch (const BadCase& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr(phrase)) << path;
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("cases.jsonl:3")) << path;
-  }
+  SCOPED_TRACE(path);
+  expect_error<BadCase>([&] { verify_value(value); }, ErrorKind::value_error, phrase);
+  EXPECT_THAT(error_text([&] { verify_value(value); }), ::testing::HasSubstr("cases.jsonl:3"));
 }
 
 }  // namespace simmesh::testing

@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/expect_error.h"
+
 namespace simmesh {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::expect_error;
 using ::testing::HasSubstr;
 
 RecordedCase make(const std::string& fields) {
@@ -15,12 +18,7 @@ RecordedCase make(const std::string& fields) {
 
 template <class F>
 void expect_bad(F&& read, const std::string& text) {
-  try {
-    read();
-    ADD_FAILURE() << "expected a BadCase: " << text;
-  } catch (const BadCase& error) {
-    EXPECT_THAT(error.what(), HasSubstr(text));
-  }
+  expect_error<BadCase>(read, ErrorKind::value_error, text);
 }
 
 TEST(RecordedCase, ReadsFields) {

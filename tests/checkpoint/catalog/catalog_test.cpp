@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <limits>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
-using testing::error_text;
+using simmesh::testing::error_text;
 using ::testing::HasSubstr;
 
 StoredTensor tensor_of_boxes(const Shape& shape, const std::vector<Box>& boxes) {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -33,7 +33,7 @@ TEST(Location, FindsTheNameOfThisFolder) {
 // A save renames the whole folder, so it needs a name.
 TEST(Location, NeedsAName) {
   for (const char* path : {"", "/"})
-    EXPECT_THAT(testing::error_text([&] { Directory(path); }),
+    EXPECT_THAT(simmesh::testing::error_text([&] { Directory(path); }),
                 ::testing::HasSubstr("expected a folder with a name of its own"))
         << path;
 }

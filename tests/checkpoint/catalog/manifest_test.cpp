@@ -7,12 +7,13 @@
 
 #include "checkpoint/native/commit.h"
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
-using testing::error_text;
+using simmesh::testing::error_text;
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 

@@ -4,8 +4,8 @@
 
 #include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
-#include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/sample_state.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -72,7 +72,7 @@ TEST(Piece, PacksThroughStrides) {
 TEST(Piece, RefusesPartialSums) {
   simmesh::testing::run_mesh_test({.mesh = {2}, .schedules = 2}, [](const DeviceMesh& mesh) {
     Tensor partial = from_local(zeros({2}, DType::float32), mesh, {Partial()}).as_tensor();
-    EXPECT_THAT(testing::error_text([&] { local_tensor("w", partial); }),
+    EXPECT_THAT(simmesh::testing::error_text([&] { local_tensor("w", partial); }),
                 ::testing::HasSubstr("'w' has the placements"));
   });
 }

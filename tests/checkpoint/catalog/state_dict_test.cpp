@@ -2,12 +2,12 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
-using testing::error_text;
+using simmesh::testing::error_text;
 using ::testing::HasSubstr;
 
 TEST(StateDict, KeepsValuesInOrderByName) {

@@ -2,7 +2,7 @@
 
 #include "checkpoint/format/formats.h"
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
 
 namespace simmesh::checkpoint {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/checkpoint/dcp/sample_metadata.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -39,7 +39,7 @@ TEST(DcpMetadataPickle, WritesWhatIsRead) {
 TEST(DcpMetadataPickle, RefusesDtypesThatPyTorchDoesNotHave) {
   DcpMetadata metadata = testing::sample_metadata();
   metadata.tensors[0].dtype = StoredDType::f4;
-  EXPECT_EQ(testing::error_text([&] { dcp_metadata_pickle(metadata); }),
+  EXPECT_EQ(simmesh::testing::error_text([&] { dcp_metadata_pickle(metadata); }),
             "[checkpoint/dcp] 'model.w': PyTorch has no dtype for F4");
 }
 

@@ -5,12 +5,13 @@
 
 #include "checkpoint/store/directory_store.h"
 #include "tests/checkpoint/dcp/sample_metadata.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
-using testing::error_text;
+using simmesh::testing::error_text;
 using ::testing::HasSubstr;
 
 // Returns the error for the sample with a change before it is written.

@@ -4,7 +4,8 @@
 
 #include "checkpoint/dcp/dcp_checkpoint.h"
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -33,7 +34,7 @@ TEST(DcpWriter, RefusesDtypesWithoutAStorageClass) {
   MemoryStore store;
   DcpWriter writer(store, "dcp");
   StoredTensor tensor = {"w", StoredDType::f6_e2m3, {4}, {}};
-  EXPECT_NE(testing::error_text([&] {
+  EXPECT_NE(simmesh::testing::error_text([&] {
               writer.add(tensor, {whole(tensor.shape)},
                          [](std::size_t) { return testing::bytes_of("a"); });
             }).find("F6_E2M3"),

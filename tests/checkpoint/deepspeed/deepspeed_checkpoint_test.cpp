@@ -18,14 +18,15 @@
 #include "core/nn/normalization.h"
 #include "core/optim/adam.h"
 #include "testing/gtest.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
 #include "tests/checkpoint/zero_engine.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using testing::add_file;
-using testing::error_text;
 using ::testing::HasSubstr;
 using testing::text_of;
 

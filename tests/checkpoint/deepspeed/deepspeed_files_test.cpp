@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -56,7 +57,7 @@ TEST(DeepSpeedFiles, ListsThoseOfAUniversalCheckpoint) {
 
 TEST(DeepSpeedFiles, RefusesWhatIsNotRead) {
   auto problem = [](const std::vector<std::string>& files) {
-    return testing::error_text([&] { find_deepspeed_files(store_with(files), "s"); });
+    return simmesh::testing::error_text([&] { find_deepspeed_files(store_with(files), "s"); });
   };
   std::string model = "s/mp_rank_00_model_states.pt";
   EXPECT_EQ(problem({model}), "");

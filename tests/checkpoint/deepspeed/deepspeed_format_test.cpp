@@ -3,7 +3,7 @@
 #include "checkpoint/format/formats.h"
 #include "checkpoint/store/directory_store.h"
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
 
 namespace simmesh::checkpoint {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -40,7 +40,7 @@ TEST(FlatLine, RefusesARangeBehindItsEnd) {
   line.add("a", 0, 5);
   StoredTensor tensor = {"w", StoredDType::f32, {4}, {}};
   auto problem = [&](std::int64_t at) {
-    return testing::error_text([&] { line.add_chunks(tensor, {0, 4}, at); });
+    return simmesh::testing::error_text([&] { line.add_chunks(tensor, {0, 4}, at); });
   };
   EXPECT_EQ(problem(1), "");
   EXPECT_THAT(problem(2), ::testing::HasSubstr("'w': elements [2, 6) of a flat group of 5"));

@@ -4,13 +4,14 @@
 
 #include "checkpoint/store/memory_store.h"
 #include "checkpoint/torch_file/torch_archive.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using ::testing::ElementsAre;
-using testing::error_text;
 using ::testing::HasSubstr;
 
 const PickleDialect& universal_dialect() {

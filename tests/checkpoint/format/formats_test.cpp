@@ -7,7 +7,8 @@
 
 #include "checkpoint/store/directory_store.h"
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 #include "tests/temporary_folder.h"
 
 namespace simmesh::checkpoint {
@@ -33,7 +34,7 @@ TEST(Formats, AreListedForPeople) {
   EXPECT_EQ(&written_format("dcp"), &dcp_format);
   for (const char* name : {"deepspeed", "zip"})
     EXPECT_THAT(
-        testing::error_text([&] { written_format(name); }),
+        simmesh::testing::error_text([&] { written_format(name); }),
         HasSubstr(fmt::format("expected the format simmesh, dcp or safetensors, got '{}'", name)));
 }
 

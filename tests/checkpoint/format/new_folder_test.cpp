@@ -4,7 +4,8 @@
 
 #include "checkpoint/store/memory_store.h"
 #include "core/check/error.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -15,7 +16,7 @@ using ::testing::IsEmpty;
 
 TEST(NewFolder, LeavesNothingBehindAnError) {
   auto store = std::make_shared<MemoryStore>();
-  EXPECT_THAT(testing::error_text([&] {
+  EXPECT_THAT(simmesh::testing::error_text([&] {
                 in_new_folder({store, "a"}, [&] {
                   testing::add_file(*store, "a/half", "");
                   raise(ErrorKind::runtime_error, "here", "the disk is full");
@@ -29,7 +30,7 @@ TEST(NewFolder, NeverWritesIntoWhatIsThere) {
   auto store = std::make_shared<MemoryStore>();
   testing::add_file(*store, "a/old", "");
   for (const char* name : {"a", "a/old"})
-    EXPECT_THAT(testing::error_text([&] {
+    EXPECT_THAT(simmesh::testing::error_text([&] {
                   in_new_folder({store, name}, [] { ADD_FAILURE() << "it was written"; });
                 }),
                 HasSubstr(fmt::format("memory/{} exists", name)));

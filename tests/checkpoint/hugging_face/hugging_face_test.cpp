@@ -5,14 +5,15 @@
 #include "checkpoint/read/read_tensor.h"
 #include "checkpoint/safetensors/safetensors_file.h"
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using testing::add_file;
 using testing::bytes_of;
-using testing::error_text;
 using ::testing::HasSubstr;
 using testing::text_of;
 

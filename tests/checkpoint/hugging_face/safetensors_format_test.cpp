@@ -3,7 +3,8 @@
 #include "checkpoint/format/formats.h"
 #include "checkpoint/safetensors/safetensors_file.h"
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -32,7 +33,7 @@ TEST(SafetensorsFormat, OpensAFileOfAnyName) {
   EXPECT_EQ(safetensors_format.opens({store, "m/weights"})->folder, "");
   EXPECT_FALSE(safetensors_format.opens({store, "m"})) << "in a folder the name counts";
   testing::add_file(*store, "text", "no header");
-  EXPECT_THAT(testing::error_text([&] {
+  EXPECT_THAT(simmesh::testing::error_text([&] {
                 safetensors_format.opens({store, "text"});
               }),
               HasSubstr("memory/text: expected a folder or a safetensors file, and as such"));

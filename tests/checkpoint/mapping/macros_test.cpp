@@ -2,13 +2,13 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using ::testing::ElementsAre;
-using testing::error_text;
 using ::testing::HasSubstr;
 
 std::map<std::string, StoredShape> stored_names(const std::vector<std::string>& names) {

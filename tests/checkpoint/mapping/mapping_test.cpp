@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/mapping/stored_letters.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -13,7 +13,7 @@ using testing::StoredLetters;
 
 std::string mapping_problem(const StoredLetters& stored,
                             const std::vector<std::string>& statements) {
-  return testing::error_text([&] { stored.mapping(statements); });
+  return simmesh::testing::error_text([&] { stored.mapping(statements); });
 }
 
 TEST(Mapping, LaterStatementsSeeWhatEarlierOnesMade) {

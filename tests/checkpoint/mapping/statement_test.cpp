@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using Form = Statement::Form;
 
 std::string statement_problem(const std::string& text) {
-  return testing::error_text([&] { parse_statement(text); });
+  return simmesh::testing::error_text([&] { parse_statement(text); });
 }
 
 TEST(Statement, ReadsNamesAndAttributes) {

@@ -7,16 +7,17 @@
 #include "checkpoint/tools/convert.h"
 #include "checkpoint/tools/diff.h"
 #include "checkpoint/tools/verify.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
 #include "tests/checkpoint/sample_state.h"
 #include "tests/checkpoint/worlds.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using testing::error_text;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::run_world;

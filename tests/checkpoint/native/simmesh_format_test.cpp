@@ -4,7 +4,8 @@
 #include "checkpoint/format/formats.h"
 #include "checkpoint/native/commit.h"
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -40,7 +41,7 @@ TEST(SimmeshFormat, RefusesWhatWasNeverFinished) {
   auto store = std::make_shared<MemoryStore>();
   write_sample({store, "a"});
   store->remove(std::string("a/") + commit_file);
-  EXPECT_THAT(testing::error_text([&] {
+  EXPECT_THAT(simmesh::testing::error_text([&] {
                 simmesh_format.opens({store, "a"});
               }),
               HasSubstr("the checkpoint was never finished"));

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "core/tensor/formula.h"
-#include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/worlds.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -154,8 +154,9 @@ TEST(FusedBuffers, SpreadTensorsAsTheirVersionSays) {
 
 TEST(FusedBuffers, RefusesBuffersWithoutBytes) {
   run_world(1, [] {
-    EXPECT_THAT(testing::error_text([] { FusedBuffers(fused_tensors(), {.buffer_bytes = 0}); }),
-                ::testing::HasSubstr("expected buffers of at least one byte, got 0"));
+    EXPECT_THAT(
+        simmesh::testing::error_text([] { FusedBuffers(fused_tensors(), {.buffer_bytes = 0}); }),
+        ::testing::HasSubstr("expected buffers of at least one byte, got 0"));
   });
 }
 

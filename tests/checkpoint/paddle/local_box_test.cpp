@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -41,12 +41,12 @@ TEST(PaddleLocalBox, TakesAllWhereNothingIsCut) {
 }
 
 TEST(PaddleLocalBox, RefusesOtherPlacements) {
-  EXPECT_THAT(testing::error_text([] {
+  EXPECT_THAT(simmesh::testing::error_text([] {
                 box_at({4}, {2}, {0}, {Replicate(), Shard(0)});
               }),
               HasSubstr("2 placements for a mesh of 1 dims"));
   for (const Placement& placement : {Shard(1), StridedShard(0, 2)})
-    EXPECT_THAT(testing::error_text([&] { box_at({4}, {2}, {0}, {placement}); }),
+    EXPECT_THAT(simmesh::testing::error_text([&] { box_at({4}, {2}, {0}, {placement}); }),
                 HasSubstr("expected Replicate, Partial, or Shard of a dim of [4]"));
 }
 

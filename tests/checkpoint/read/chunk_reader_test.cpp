@@ -6,12 +6,13 @@
 #include "checkpoint/format/formats.h"
 #include "checkpoint/store/memory_store.h"
 #include "checkpoint/torch_file/torch_archive.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
-using testing::error_text;
+using simmesh::testing::error_text;
 using ::testing::HasSubstr;
 
 // LongChunk is a chunk after a header, whose bytes are no multiple of 256 KiB.

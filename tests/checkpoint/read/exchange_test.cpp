@@ -3,13 +3,14 @@
 #include <gmock/gmock.h>
 
 #include "testing/gtest.h"
-#include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/worlds.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
-using testing::error_text;
+using simmesh::testing::error_text;
+using simmesh::testing::expect_error;
 using ::testing::HasSubstr;
 
 // Texts of different lengths, one of them empty, arrive whole and in the order of the ranks.
@@ -43,14 +44,10 @@ TEST(Exchange, RaisesOnEveryRankWhatTheLowestRaises) {
 
 TEST(Exchange, KeepsTheKindOfAnError) {
   testing::run_world(2, [] {
-    try {
-      together(ProcessGroup::world(), [] {
-        if (this_rank().id() == 1) raise(ErrorKind::key_error, "test", "gone");
-      });
-      ADD_FAILURE() << "nothing was raised";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::key_error);
-    }
+    auto failing = [] {
+      if (this_rank().id() == 1) raise(ErrorKind::key_error, "test", "gone");
+    };
+    expect_error([&] { together(ProcessGroup::world(), failing); }, ErrorKind::key_error);
   });
 }
 

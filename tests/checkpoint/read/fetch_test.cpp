@@ -6,8 +6,9 @@
 #include "core/check/bits_hash.h"
 #include "sharding/placement/placement.h"
 #include "testing/gtest.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
 #include "tests/checkpoint/worlds.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -179,7 +180,7 @@ TEST(Fetch, RaisesOnEveryRankWhatIsCorrupt) {
   for (const Placement& placement : {Replicate(), Shard(0), Shard(1)})
     simmesh::testing::run_mesh_test({.mesh = {3}, .schedules = 4}, [&](const DeviceMesh&) {
       WantedBox want = stored.wanted(placement, this_rank().id(), 3);
-      EXPECT_THAT(testing::error_text([&] {
+      EXPECT_THAT(simmesh::testing::error_text([&] {
                     fetch(stored.store, stored.checkpoint, {want}, ProcessGroup::world());
                   }),
                   HasSubstr("memory/m/f, bytes [310000, 700000): 'w' [310, 0]+[390, 1000] is "
@@ -195,11 +196,11 @@ TEST(Fetch, RaisesOnEveryRank) {
   broken.checkpoint = shared_checkpoint(opened);
   simmesh::testing::run_mesh_test({.mesh = {2}}, [&](const DeviceMesh&) {
     std::int64_t row = this_rank().id() == 0 ? 0 : 2;
-    EXPECT_THAT(testing::error_text([&] {
+    EXPECT_THAT(simmesh::testing::error_text([&] {
                   broken.fetched({wanted_letters({{row, 0}, {1, 4}})});
                 }),
                 HasSubstr("memory/m/f: 'w' [2, 2]+[1, 2] ends after the file's 12 bytes"));
-    EXPECT_THAT(testing::error_text([&] {
+    EXPECT_THAT(simmesh::testing::error_text([&] {
                   narrow.fetched({wanted_letters(whole(Shape{3, 4}))});
                 }),
                 HasSubstr("'w': elements of F4 can't be loaded"));

@@ -5,7 +5,7 @@
 #include "collectives/collectives.h"
 #include "core/check/error.h"
 #include "testing/gtest.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -42,7 +42,7 @@ TEST(MadeOnce, SharesWhatIsMadeOfOneText) {
 TEST(MadeOnce, RaisesOnEachRankWhatMakingRaises) {
   simmesh::testing::run_mesh_test({.mesh = {3}, .schedules = 4}, [](const DeviceMesh&) {
     auto refuse = []() -> int { raise(ErrorKind::value_error, "checkpoint", "no number"); };
-    EXPECT_THAT(testing::error_text([&] { made_once<int>("x", refuse); }),
+    EXPECT_THAT(simmesh::testing::error_text([&] { made_once<int>("x", refuse); }),
                 ::testing::HasSubstr("no number"));
     barrier(ProcessGroup::world());
     EXPECT_EQ(*made_once<int>("x", [] { return 7; }), 7);

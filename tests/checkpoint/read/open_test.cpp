@@ -6,13 +6,14 @@
 #include "checkpoint/native/commit.h"
 #include "checkpoint/safetensors/safetensors_file.h"
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using testing::add_file;
-using testing::error_text;
 using ::testing::HasSubstr;
 
 struct OpenedFolder {

@@ -6,7 +6,8 @@
 #include "checkpoint/store/memory_store.h"
 #include "sharding/placement/placement.h"
 #include "testing/gtest.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -48,7 +49,7 @@ TEST(OpenTogether, GivesEveryRankOneValue) {
 // Other ranks must not wait for a catalog that the first one couldn't read.
 TEST(OpenTogether, RaisesOnEveryRank) {
   simmesh::testing::run_mesh_test({.mesh = {2}}, [&](const DeviceMesh&) {
-    EXPECT_THAT(testing::error_text([] {
+    EXPECT_THAT(simmesh::testing::error_text([] {
                   open_together({std::make_shared<MemoryStore>(), "none"}, ProcessGroup::world());
                 }),
                 HasSubstr("expected a checkpoint"));

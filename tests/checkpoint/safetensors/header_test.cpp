@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -14,7 +14,7 @@ SafetensorsHeader header_of(const std::string& text, std::int64_t data_bytes) {
 }
 
 std::string header_problem(const std::string& text, std::int64_t data_bytes = 8) {
-  return testing::error_text([&] { header_of(text, data_bytes); });
+  return simmesh::testing::error_text([&] { header_of(text, data_bytes); });
 }
 
 // Returns the error for an entry of eight bytes with one field changed.
@@ -143,7 +143,7 @@ TEST(SafetensorsHeader, WritesWhatIsRead) {
   EXPECT_EQ(read.tensors[1].shape, Shape{});
   EXPECT_EQ(safetensors_header_text({}), "{}      ");
   header.tensors[0].name = "\xff";
-  EXPECT_THAT(testing::error_text([&] { safetensors_header_text(header); }),
+  EXPECT_THAT(simmesh::testing::error_text([&] { safetensors_header_text(header); }),
               HasSubstr("a name or text isn't UTF-8"));
 }
 

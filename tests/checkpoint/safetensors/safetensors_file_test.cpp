@@ -3,14 +3,15 @@
 #include <gmock/gmock.h>
 
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using testing::add_file;
 using testing::bytes_of;
-using testing::error_text;
 using ::testing::HasSubstr;
 using namespace std::string_literals;
 

@@ -5,7 +5,7 @@
 #include "checkpoint/store/faulty_store.h"
 #include "checkpoint/store/memory_store.h"
 #include "core/check/bits_hash.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
 #include "tests/checkpoint/sample_state.h"
 
 namespace simmesh::checkpoint {

@@ -6,16 +6,16 @@
 #include "checkpoint/safetensors/safetensors_file.h"
 #include "core/tensor/convert.h"
 #include "testing/gtest.h"
-#include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/sample_state.h"
 #include "tests/checkpoint/worlds.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using testing::error_text;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::run_world;

@@ -3,15 +3,15 @@
 #include <gmock/gmock.h>
 
 #include "core/tensor/convert.h"
-#include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/sample_state.h"
 #include "tests/checkpoint/worlds.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using ::testing::ElementsAre;
-using testing::error_text;
 using ::testing::HasSubstr;
 using testing::run_world;
 using testing::sample_whole;

@@ -4,13 +4,13 @@
 
 #include "core/ops/functions/default_generator.h"
 #include "testing/gtest.h"
-#include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/worlds.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
-using testing::error_text;
+using simmesh::testing::error_text;
 using ::testing::HasSubstr;
 using testing::run_world;
 

@@ -3,15 +3,16 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 #include "tests/temporary_folder.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using testing::add_file;
 using ::testing::ElementsAre;
-using testing::error_text;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 

@@ -3,13 +3,14 @@
 #include <gmock/gmock.h>
 
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using ::testing::ElementsAre;
-using testing::error_text;
 using ::testing::HasSubstr;
 using Fault = FaultyStore::Fault;
 

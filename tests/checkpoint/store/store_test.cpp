@@ -4,7 +4,8 @@
 
 #include "checkpoint/store/directory_store.h"
 #include "checkpoint/store/memory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 #include "tests/temporary_folder.h"
 
 namespace simmesh::checkpoint {
@@ -17,9 +18,9 @@ TEST(Store, ReadsAWholeFileUpToABound) {
   MemoryStore store;
   testing::add_file(store, "folder/file", "four");
   EXPECT_EQ(testing::text_of(read_file(store, "folder/file", 4)), "four");
-  EXPECT_THAT(testing::error_text([&] { read_file(store, "folder/file", 3); }),
+  EXPECT_THAT(simmesh::testing::error_text([&] { read_file(store, "folder/file", 3); }),
               HasSubstr("folder/file has 4 bytes, expected at most 3"));
-  EXPECT_THAT(testing::error_text([&] { read_file(store, "folder", 9); }),
+  EXPECT_THAT(simmesh::testing::error_text([&] { read_file(store, "folder", 9); }),
               HasSubstr("memory: no file folder"));
 }
 
@@ -36,8 +37,10 @@ TEST(Store, ReadsAnOpenFileInPieces) {
       file->read(begin, out);
       EXPECT_EQ(testing::text_of(out), std::string("abcdef").substr(std::size_t(begin), 2));
     }
-    EXPECT_THAT(testing::error_text([&] { file->read(5, out); }), HasSubstr("folder/file"));
-    EXPECT_THAT(testing::error_text([&] { store->open("none")->read(0, out); }), HasSubstr("none"));
+    EXPECT_THAT(simmesh::testing::error_text([&] { file->read(5, out); }),
+                HasSubstr("folder/file"));
+    EXPECT_THAT(simmesh::testing::error_text([&] { store->open("none")->read(0, out); }),
+                HasSubstr("none"));
   }
 }
 

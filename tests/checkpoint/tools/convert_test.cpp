@@ -6,7 +6,7 @@
 #include "checkpoint/store/memory_store.h"
 #include "checkpoint/tools/diff.h"
 #include "checkpoint/tools/verify.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -45,7 +45,7 @@ TEST(Convert, NeverOverwrites) {
     if (!format->writes) continue;
     Location to = {store, std::string(format->name)};
     convert(recorded_dcp("native_single"), to, {.format = *format});
-    EXPECT_NE(testing::error_text([&] {
+    EXPECT_NE(simmesh::testing::error_text([&] {
                 convert(recorded_dcp("native_single"), to, {.format = *format});
               }).find("exists"),
               std::string::npos);
@@ -55,7 +55,7 @@ TEST(Convert, NeverOverwrites) {
 // A format that is only read can't be written, and nothing is left at the target.
 TEST(Convert, RefusesAFormatThatIsOnlyRead) {
   auto store = std::make_shared<MemoryStore>();
-  EXPECT_NE(testing::error_text([&] {
+  EXPECT_NE(simmesh::testing::error_text([&] {
               convert(recorded_dcp("native_single"), {store, "to"}, {.format = deepspeed_format});
             }).find("expected the format simmesh, dcp or safetensors, got 'deepspeed'"),
             std::string::npos);

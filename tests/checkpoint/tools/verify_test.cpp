@@ -4,7 +4,7 @@
 
 #include "checkpoint/safetensors/safetensors_file.h"
 #include "checkpoint/store/directory_store.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
 #include "tests/checkpoint/sample_state.h"
 #include "tests/checkpoint/worlds.h"
 

@@ -2,12 +2,13 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
-using testing::error_text;
+using simmesh::testing::error_text;
 using ::testing::HasSubstr;
 using namespace std::string_literals;
 

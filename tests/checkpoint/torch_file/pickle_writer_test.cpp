@@ -5,7 +5,7 @@
 
 #include "checkpoint/torch_file/pickle.h"
 #include "checkpoint/torch_file/pickle_json.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
 
 namespace simmesh::checkpoint {
 namespace {

@@ -6,13 +6,14 @@
 #include "checkpoint/torch_file/pickle_writer.h"
 #include "checkpoint/torch_file/torch_types.h"
 #include "checkpoint/torch_file/zip_archive.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using testing::bytes_of;
-using testing::error_text;
 using ::testing::HasSubstr;
 
 TEST(TorchArchive, ReadsTheTensorsItWrites) {

@@ -5,14 +5,15 @@
 #include "checkpoint/store/memory_store.h"
 #include "checkpoint/torch_file/torch_archive.h"
 #include "checkpoint/torch_file/zip_archive.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using testing::add_file;
 using testing::bytes_of;
-using testing::error_text;
 using ::testing::HasSubstr;
 using testing::text_of;
 

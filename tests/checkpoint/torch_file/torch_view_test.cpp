@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 
 #include "checkpoint/torch_file/pickle_writer.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
-using testing::error_text;
+using simmesh::testing::error_text;
 using ::testing::HasSubstr;
 
 const PickleDialect& view_dialect() {

@@ -2,13 +2,14 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/file_bytes.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using testing::bytes_of;
-using testing::error_text;
 using ::testing::HasSubstr;
 using testing::text_of;
 

@@ -7,17 +7,17 @@
 #include "checkpoint/tools/verify.h"
 #include "core/check/error.h"
 #include "tests/checkpoint/background_worlds.h"
-#include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/sample_state.h"
 #include "tests/checkpoint/worlds.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using ::testing::AllOf;
 using testing::background_schedules;
 using testing::contents;
-using testing::error_text;
 using testing::has_round;
 using ::testing::HasSubstr;
 using testing::run_background;

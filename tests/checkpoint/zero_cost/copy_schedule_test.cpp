@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -57,7 +57,7 @@ TEST(CopySchedule, UsesAShareOfTheHooks) {
 
 TEST(CopySchedule, RefusesWhatMakesNoSense) {
   auto problem = [](const std::vector<CopyRange>& ranges, const CopySchedule::Options& options) {
-    return testing::error_text([&] { CopySchedule(ranges, options); });
+    return simmesh::testing::error_text([&] { CopySchedule(ranges, options); });
   };
   EXPECT_THAT(problem({}, {.hook_capacity = 0}), HasSubstr("expected at least one hook, got 0"));
   for (double usage : {0.0, -0.5, 1.5, std::numeric_limits<double>::quiet_NaN()})

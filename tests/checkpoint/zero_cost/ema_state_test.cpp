@@ -5,16 +5,16 @@
 #include "checkpoint/save_load/load.h"
 #include "checkpoint/zero_cost/zero_cost_saver.h"
 #include "tests/checkpoint/background_worlds.h"
-#include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/sample_state.h"
 #include "tests/checkpoint/worlds.h"
 #include "tests/checkpoint/zero_cost/small_training.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using testing::background_schedules;
-using testing::error_text;
 using ::testing::HasSubstr;
 using testing::run_background;
 using testing::run_world;

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -42,8 +42,9 @@ TEST(MovingAverage, StartsWithZerosOrTheFirstValues) {
 
 TEST(MovingAverage, RefusesOtherCoefficients) {
   for (double coefficient : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()})
-    EXPECT_THAT(testing::error_text([&] { MovingAverage(1, {.coefficient = coefficient}); }),
-                HasSubstr("expected a coefficient within [0, 1]"));
+    EXPECT_THAT(
+        simmesh::testing::error_text([&] { MovingAverage(1, {.coefficient = coefficient}); }),
+        HasSubstr("expected a coefficient within [0, 1]"));
 }
 
 }  // namespace

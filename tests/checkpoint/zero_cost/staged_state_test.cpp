@@ -2,14 +2,14 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/sample_state.h"
 #include "tests/checkpoint/worlds.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
-using testing::error_text;
+using simmesh::testing::error_text;
 using testing::has_round;
 using ::testing::HasSubstr;
 using testing::run_world;

@@ -5,13 +5,13 @@
 #include "core/check/error.h"
 #include "core/engine/deputy.h"
 #include "tests/checkpoint/background_worlds.h"
-#include "tests/checkpoint/error_text.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::checkpoint {
 namespace {
 
+using simmesh::testing::error_text;
 using testing::background_schedules;
-using testing::error_text;
 using ::testing::HasSubstr;
 using testing::run_background;
 

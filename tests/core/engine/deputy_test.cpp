@@ -8,10 +8,12 @@
 #include "core/engine/world.h"
 #include "core/memory/storage.h"
 #include "tests/every_schedule.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
 
+using testing::error_text;
 using ::testing::HasSubstr;
 
 // Work runs in the order in which it was given, beside the body, under every schedule.
@@ -139,12 +141,8 @@ TEST(Deputy, EndsWithItsRun) {
 TEST(Deputy, RefusesWhatIsNotThere) {
   World world({.ranks = 2, .deputies = 1});
   Outcome outcome = world.run([](Rank&) {
-    try {
-      Deputy::of_this_rank(1);
-      ADD_FAILURE();
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("WorldOptions::deputies of at least 2, got 1"));
-    }
+    EXPECT_THAT(error_text([] { Deputy::of_this_rank(1); }),
+                HasSubstr("WorldOptions::deputies of at least 2, got 1"));
     Deputy::of_this_rank(0).start([] { EXPECT_THROW(Deputy::of_this_rank(0), Error); }).wait();
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);

@@ -18,10 +18,12 @@
 #include "core/optim/adam.h"
 #include "core/optim/clip.h"
 #include "core/tensor/formula.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
 
+using testing::error_text;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -125,12 +127,7 @@ TEST(ShapesOnly, WorldsInsideHaveTheirOwnMode) {
 
 TEST(ShapesOnly, OptionsThatMakeNoSenseAreRefused) {
   auto refused = [](const WorldOptions& options) {
-    try {
-      World world(options);
-      return std::string();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
+    return error_text([&] { World world(options); });
   };
   EXPECT_THAT(refused({.ranks = 2, .fold = true}), HasSubstr("expected shapes_only"));
   EXPECT_THAT(refused({.ranks = 2, .shapes_only = true, .folded_onto = {1}}),

@@ -6,9 +6,12 @@
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 using Category = MemoryCategory;
 
@@ -82,13 +85,7 @@ TEST(Ledger, OnlyTheKthAllocationFails) {
         EXPECT_NO_THROW(ledger->charge(8));
         continue;
       }
-      try {
-        ledger->charge(8);
-        ADD_FAILURE() << "allocation " << i << " passed";
-      } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::runtime_error);
-        EXPECT_NE(std::string(error.what()).find("rank 3"), std::string::npos) << error.what();
-      }
+      expect_error([&] { ledger->charge(8); }, ErrorKind::runtime_error, "rank 3");
       EXPECT_EQ(ledger->total().current, before);
       EXPECT_EQ(ledger->live_storages(), live);
     }

@@ -4,10 +4,12 @@
 
 #include "core/ops/shapes/views.h"
 #include "core/tensor/formula.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::nn {
 namespace {
+
+using simmesh::testing::expect_error;
 
 std::string buffer_of(Module& module, std::size_t index) {
   return to_string(module.buffers()[index].tensor);
@@ -41,11 +43,8 @@ TEST(BatchNormModules, WithoutTrackingUseEachBatch) {
 TEST(BatchNormModules, RefuseOtherNumbersOfDims) {
   BatchNorm1d line({.features = 2});
   BatchNorm2d image({.features = 2});
-  EXPECT_EQ(kind_raised([&] {
-              line(zeros({1, 2, 1, 1}, DType::float32));
-            }),
-            ErrorKind::value_error);
-  EXPECT_EQ(kind_raised([&] { image(zeros({1, 2, 1}, DType::float32)); }), ErrorKind::value_error);
+  expect_error([&] { line(zeros({1, 2, 1, 1}, DType::float32)); }, ErrorKind::value_error);
+  expect_error([&] { image(zeros({1, 2, 1}, DType::float32)); }, ErrorKind::value_error);
 }
 
 }  // namespace

@@ -9,9 +9,12 @@
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/formula.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::nn {
 namespace {
+
+using simmesh::testing::error_text;
 
 ModelNode node(std::string name, std::string kind,
                std::map<std::string, ModelNode::Field> fields = {},
@@ -34,12 +37,7 @@ ModelNode transformer_block() {
 }
 
 std::string message_of(const ModelNode& wrong) {
-  try {
-    build(wrong);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "built";
+  return error_text([&] { build(wrong); });
 }
 
 TEST(ModelNode, BuildsTheParametersOfItsTree) {

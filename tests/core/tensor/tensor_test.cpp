@@ -12,6 +12,8 @@
 namespace simmesh {
 namespace {
 
+using testing::expect_error;
+
 Tensor counted(std::initializer_list<std::int64_t> shape) {
   Tensor result = empty(shape, DType::int32);
   std::int32_t next = 0;
@@ -23,15 +25,6 @@ std::vector<std::int32_t> elements(const Tensor& tensor) {
   Tensor rows = tensor.contiguous();
   auto values = rows.values<std::int32_t>();
   return {values.begin(), values.end()};
-}
-
-void expect_tensor_error(ErrorKind kind, const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "nothing thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-  }
 }
 
 // If this fails, a view shows other elements, or has storage of its own.
@@ -68,24 +61,24 @@ TEST(Tensor, WritesThroughViewsAreSeen) {
 TEST(Tensor, WrongViewsAreRefused) {
   Tensor a = counted({2, 3});
   for (std::int64_t dim : {-3, 2}) {
-    expect_tensor_error(ErrorKind::index_error,
-                        [&] { (void)a.narrow({.dim = dim, .start = 0, .length = 1}); });
-    expect_tensor_error(ErrorKind::index_error, [&] { (void)a.transpose(dim, 0); });
-    expect_tensor_error(ErrorKind::index_error, [&] { (void)a.transpose(0, dim); });
-    expect_tensor_error(ErrorKind::index_error, [&] { (void)a.squeeze(dim); });
+    expect_error([&] { (void)a.narrow({.dim = dim, .start = 0, .length = 1}); },
+                 ErrorKind::index_error);
+    expect_error([&] { (void)a.transpose(dim, 0); }, ErrorKind::index_error);
+    expect_error([&] { (void)a.transpose(0, dim); }, ErrorKind::index_error);
+    expect_error([&] { (void)a.squeeze(dim); }, ErrorKind::index_error);
   }
   for (std::int64_t dim : {-4, 3})
-    expect_tensor_error(ErrorKind::index_error, [&] { (void)a.unsqueeze(dim); });
+    expect_error([&] { (void)a.unsqueeze(dim); }, ErrorKind::index_error);
   std::int64_t huge = INT64_MAX;
   for (Tensor::Narrow range :
        {Tensor::Narrow{1, -1, 1}, Tensor::Narrow{1, 0, 4}, Tensor::Narrow{1, 3, 1},
         Tensor::Narrow{1, 0, -1}, Tensor::Narrow{1, huge, huge}, Tensor::Narrow{1, 1, huge}})
-    expect_tensor_error(ErrorKind::value_error, [&] { (void)a.narrow(range); });
+    expect_error([&] { (void)a.narrow(range); }, ErrorKind::value_error);
   for (const Dims& dims : {Dims{}, Dims{0}, Dims{0, 0}, Dims{0, 2}, Dims{0, 1, 2}})
-    expect_tensor_error(ErrorKind::value_error, [&] { (void)a.permute(dims); });
+    expect_error([&] { (void)a.permute(dims); }, ErrorKind::value_error);
   for (const Dims& shape : {Dims{5}, Dims{}, Dims{-2, -3}, Dims{0}})
-    expect_tensor_error(ErrorKind::value_error, [&] { (void)a.view(shape); });
-  expect_tensor_error(ErrorKind::value_error, [&] { (void)a.transpose(0, 1).view(Dims{6}); });
+    expect_error([&] { (void)a.view(shape); }, ErrorKind::value_error);
+  expect_error([&] { (void)a.transpose(0, 1).view(Dims{6}); }, ErrorKind::value_error);
   EXPECT_NO_THROW((void)a.narrow({.dim = 1, .start = 3, .length = 0}));
 }
 
@@ -126,8 +119,8 @@ TEST(Tensor, AdoptSharesWholeStoragesAndCopiesIntoViews) {
 TEST(Tensor, CopiesNeedEqualShapeAndDType) {
   Tensor target = zeros({2, 3}, DType::int32);
   for (const Tensor& source : {zeros({3, 2}, DType::int32), zeros({2, 3}, DType::float32)}) {
-    expect_tensor_error(ErrorKind::value_error, [&] { copy_(target, source); });
-    expect_tensor_error(ErrorKind::value_error, [&] { adopt_(target, source); });
+    expect_error([&] { copy_(target, source); }, ErrorKind::value_error);
+    expect_error([&] { adopt_(target, source); }, ErrorKind::value_error);
   }
   EXPECT_THROW(target.values<float>(), ContractViolation);
   EXPECT_THROW(target.transpose(0, 1).values<std::int32_t>(), ContractViolation);
@@ -157,9 +150,9 @@ TEST(Tensor, SameBitsComparesBitsShapeAndDType) {
 
 // If this fails, a shape of too many bytes wraps around to a small allocation.
 TEST(Tensor, ImpossibleSizesAreRefused) {
-  expect_tensor_error(ErrorKind::value_error,
-                      [] { (void)empty({std::int64_t(1) << 61}, DType::float64); });
-  expect_tensor_error(ErrorKind::value_error, [] { (void)empty({-1}, DType::uint8); });
+  expect_error([] { (void)empty({std::int64_t(1) << 61}, DType::float64); },
+               ErrorKind::value_error);
+  expect_error([] { (void)empty({-1}, DType::uint8); }, ErrorKind::value_error);
 }
 
 // If this fails, printed tensors look different in examples.

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::fsdp {
 namespace {
+
+using simmesh::testing::expect_error;
 
 // PyTorch's table: 6 overshoots its root, since only powers of two are tried.
 TEST(DivideFactors, DividesAroundASumByAboutTheRoot) {
@@ -59,12 +62,8 @@ TEST(DivideFactors, DividesOnceOnASingleRank) {
 }
 
 TEST(DivideFactors, RefusesZeroWhereItsInverseIsAsked) {
-  try {
-    divide_factors({.shard_size = 2, .data_parallel_size = 2, .factor = 0.0});
-    FAIL() << "expected to be refused";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::zero_division_error);
-  }
+  expect_error([] { divide_factors({.shard_size = 2, .data_parallel_size = 2, .factor = 0.0}); },
+               ErrorKind::zero_division_error);
   DivideFactors around =
       divide_factors({.data_parallel_size = 2, .factor = 0.0, .force_sum = true});
   EXPECT_EQ(around.before * around.after, 0.0);

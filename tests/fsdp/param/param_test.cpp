@@ -7,10 +7,13 @@
 #include "fsdp/named_params.h"
 #include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
+#include "tests/expect_error.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {
 namespace {
+
+using simmesh::testing::error_text;
 
 Tensor input(std::int64_t width) { return formula({2, width}, {.rule = Rule::unit, .seed = 3}); }
 
@@ -66,13 +69,8 @@ SIMMESH_TEST(FSDPParam, RefusesUseOfAFreedParameter, {.mesh = {2}}) {
   shard_layers(*model, {.reshard_after_forward = true});
   FSDPModule(model->find("layers.0")).set_unshard_in_backward(false);
   Tensor loss = sum((*model)(input(4)));
-  bool refused = false;
-  try {
-    backward(loss);
-  } catch (const Error& error) {
-    refused = std::string_view(error.what()).find("storage") != std::string_view::npos;
-  }
-  expect(refused, "an error that names the freed storage");
+  expect(error_text([&] { backward(loss); }).find("storage") != std::string::npos,
+         "an error that names the freed storage");
 }
 
 // Offloaded shards are not on the device.

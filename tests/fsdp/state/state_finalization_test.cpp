@@ -7,12 +7,15 @@
 #include "core/check/error.h"
 #include "core/ops/reductions/reductions.h"
 #include "fsdp/state/event_fields.h"
+#include "tests/expect_error.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 // The end of backward as a step of its own: what it reduces and when, and what is refused before
 // it.
 namespace simmesh::fsdp {
 namespace {
+
+using simmesh::testing::expect_error;
 
 Tensor finalize_input() { return formula({2, 5}, {.rule = Rule::unit, .seed = 3}); }
 
@@ -38,18 +41,6 @@ void expect_same_gradients(nn::Module& model, nn::Module& other) {
   expect(has_all_gradients(model), "a gradient of every shard");
   for (std::size_t i = 0; i < left.size(); ++i)
     EXPECT_SAME_BITS(grad_of(left[i]).local_part(), grad_of(right[i]).local_part());
-}
-
-void expect_refused(const std::function<void()>& act, std::string_view words) {
-  try {
-    act();
-  } catch (const Error& error) {
-    expect(error.kind() == ErrorKind::runtime_error, "a RuntimeError");
-    expect(std::string(error.what()).find(words) != std::string::npos,
-           fmt::format("'{}' in '{}'", words, error.what()));
-    return;
-  }
-  throw std::runtime_error(fmt::format("expected the refusal '{}'", words));
 }
 
 // A group that the caller must complete, or one that is completed twice, would change gradients.
@@ -96,19 +87,23 @@ SIMMESH_TEST(GradientReduction, RefusesWhatWouldMixIterations, {.mesh = {2}}) {
   expect(!root.finalize_backward(), "nothing to do before the first forward");
   root.finalize_backward(true)->wait();
   backward(loss_of(*model));
-  expect_refused([&] { root.set_manual_backward_finalization(false); },
-                 "cannot change mode after backward starts");
-  expect_refused([&] { layer.finalize_backward(); }, "must be called on the root");
-  expect_refused([&] { layer.set_manual_backward_finalization(true); },
-                 "must be called on the root");
+  expect_error([&] { root.set_manual_backward_finalization(false); }, ErrorKind::runtime_error,
+               "cannot change mode after backward starts");
+  expect_error([&] { layer.finalize_backward(); }, ErrorKind::runtime_error,
+               "must be called on the root");
+  expect_error([&] { layer.set_manual_backward_finalization(true); }, ErrorKind::runtime_error,
+               "must be called on the root");
   GradientReductionHandle handle = *root.finalize_backward(true);
-  expect_refused([&] { loss_of(*model); }, "must be waited on before forward");
-  expect_refused([&] { root.finalize_backward(); }, "must be waited on before finalizing");
+  expect_error([&] { loss_of(*model); }, ErrorKind::runtime_error,
+               "must be waited on before forward");
+  expect_error([&] { root.finalize_backward(); }, ErrorKind::runtime_error,
+               "must be waited on before finalizing");
   handle.wait();
   handle.wait();
   expect(has_all_gradients(*model), "gradients");
   root.set_manual_backward_finalization(false);
-  expect_refused([&] { root.finalize_backward(); }, "requires manual backward finalization");
+  expect_error([&] { root.finalize_backward(); }, ErrorKind::runtime_error,
+               "requires manual backward finalization");
 }
 
 SIMMESH_TEST(GradientReduction, RefusesToEndWithinBackward, {.mesh = {2}}) {
@@ -117,9 +112,10 @@ SIMMESH_TEST(GradientReduction, RefusesToEndWithinBackward, {.mesh = {2}}) {
   Tensor output = (*model)(finalize_input());
   int refusals = 0;
   register_hook(output, [&](const Tensor&) {
-    expect_refused([&] { root.finalize_backward(); }, "after backward completes");
-    expect_refused([&] { root.set_manual_backward_finalization(false); },
-                   "cannot change mode during backward");
+    expect_error([&] { root.finalize_backward(); }, ErrorKind::runtime_error,
+                 "after backward completes");
+    expect_error([&] { root.set_manual_backward_finalization(false); }, ErrorKind::runtime_error,
+                 "cannot change mode during backward");
     ++refusals;
     return Tensor();
   });
@@ -132,7 +128,7 @@ SIMMESH_TEST(GradientReduction, RefusesToEndWithinBackward, {.mesh = {2}}) {
 SIMMESH_TEST(GradientReduction, RefusesAModuleBelowTheRoot, {.mesh = {2}}) {
   nn::ModulePtr model = manual_model(mesh, false);
   FSDPModule(model->find("layers.0")).set_manual_backward_finalization(true);
-  expect_refused([&] { loss_of(*model); }, "must be called on the root");
+  expect_error([&] { loss_of(*model); }, ErrorKind::runtime_error, "must be called on the root");
 }
 
 SIMMESH_TEST(GradientReduction, RefusesPartialSums,
@@ -143,10 +139,11 @@ SIMMESH_TEST(GradientReduction, RefusesPartialSums,
   backward(loss_of(*model));
   root.set_requires_gradient_sync(true);
   root.set_requires_all_reduce(false);
-  expect_refused([&] { root.finalize_backward(); }, "requires all-reduce");
+  expect_error([&] { root.finalize_backward(); }, ErrorKind::runtime_error, "requires all-reduce");
   backward(loss_of(*model));
   root.set_requires_all_reduce(true);
-  expect_refused([&] { root.finalize_backward(); }, "partial gradient reductions");
+  expect_error([&] { root.finalize_backward(); }, ErrorKind::runtime_error,
+               "partial gradient reductions");
   root.reset_iter_state();
 }
 
@@ -156,7 +153,7 @@ SIMMESH_TEST(GradientReduction, ResetInvalidatesTheHandle, {.mesh = {2}}) {
   backward(loss_of(*model));
   GradientReductionHandle handle = *root.finalize_backward(true);
   root.reset_iter_state();
-  expect_refused([&] { handle.wait(); }, "was invalidated");
+  expect_error([&] { handle.wait(); }, ErrorKind::runtime_error, "was invalidated");
   backward(loss_of(*model));
   root.finalize_backward();
   backward(loss_of(*other));
@@ -169,14 +166,16 @@ SIMMESH_TEST(GradientReduction, IsSeenByRootsThatShareAContext, {.mesh = {2}}) {
   share_comm_ctx({a.get(), b.get()});
   Tensor of_a = loss_of(*a), of_b = loss_of(*b);
   backward(of_a);
-  expect_refused([&] { FSDPModule(*a).finalize_backward(true); }, "cannot overlap work");
+  expect_error([&] { FSDPModule(*a).finalize_backward(true); }, ErrorKind::runtime_error,
+               "cannot overlap work");
   backward(of_b);
   FSDPModule(*a).finalize_backward();
   FSDPModule(*b).finalize_backward();
   backward(loss_of(*a));
   GradientReductionHandle handle = *FSDPModule(*a).finalize_backward(true);
-  expect_refused([&] { loss_of(*b); }, "must be waited on before forward");
-  expect_refused([&] { FSDPModule(*b).reset_iter_state(); }, "owned by another FSDP root");
+  expect_error([&] { loss_of(*b); }, ErrorKind::runtime_error, "must be waited on before forward");
+  expect_error([&] { FSDPModule(*b).reset_iter_state(); }, ErrorKind::runtime_error,
+               "owned by another FSDP root");
   handle.wait();
   FSDPModule(*b).reset_iter_state();
 }

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "tests/expect_error.h"
 #include "tests/gate/gate_texts.h"
 
 namespace simmesh {
@@ -28,12 +29,9 @@ call_another = { rank = 1, at = "step 0 backward" }
 }
 
 TEST(FaultsCheck, AFaultNeedsAnOperation) {
-  try {
-    testing::run_text("[faults]\nkill = {}\n");
-    ADD_FAILURE();
-  } catch (const BadGate& error) {
-    EXPECT_THAT(error.what(), HasSubstr("[g.toml:2:8] expected a fault at an operation"));
-  }
+  testing::expect_error<BadGate>([] { testing::run_text("[faults]\nkill = {}\n"); },
+                                 ErrorKind::value_error,
+                                 "[g.toml:2:8] expected a fault at an operation");
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 #include "tests/replay/analysis/hand_timeline.h"
 
 namespace simmesh::replay {
 
 namespace {
 
+using simmesh::testing::error_text;
 using testing::comm;
 using testing::dlrm_timeline;
 using testing::hand_job;
@@ -45,12 +47,7 @@ TEST(ReplayJoinTrace, FillsInWhatTheCommunicationsAre) {
 }
 
 std::string join_refusal(JobTimeline& timeline, const TraceJob& job) {
-  try {
-    join_trace(timeline, job);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_text([&] { join_trace(timeline, job); });
 }
 
 // Would fail if a timeline of another run were joined in silence.

@@ -5,11 +5,13 @@
 #include <numeric>
 
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 #include "tests/replay/made_job.h"
 
 namespace simmesh::replay {
 namespace {
 
+using simmesh::testing::error_text;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::made_job;
@@ -23,12 +25,7 @@ RankTrace copied(MadeTrace& made, std::int64_t rank) {
 }
 
 std::string copy_refusal(MadeTrace& made, std::int64_t rank) {
-  try {
-    copied(made, rank);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was refused";
+  return error_text([&] { copied(made, rank); });
 }
 
 // In meshes of three dims each group is along one of them; the groups of all ranks to which one

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 #include "tests/replay/packed.h"
 #include "tests/temporary_folder.h"
 
 namespace simmesh::replay {
 namespace {
 
+using simmesh::testing::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
@@ -40,14 +42,13 @@ Files files_of(const testing::TemporaryFolder& folder, const std::string& path,
 }
 
 std::string refusal_of(const std::string& path, const UnpackLimits& limits = {}) {
-  try {
+  auto refusal = error_of([&] {
     for_each_file(
         path, [](ByteSource& source) { all_of(source); }, limits);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::value_error);
-    return error.what();
-  }
-  return "nothing was refused";
+  });
+  if (!refusal) return "nothing was refused";
+  EXPECT_EQ(refusal->kind(), ErrorKind::value_error);
+  return refusal->what();
 }
 
 TEST(Unpack, GivesPlainAndCompressedFiles) {

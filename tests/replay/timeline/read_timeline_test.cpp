@@ -12,6 +12,7 @@
 #include "replay/analysis/step_times.h"
 #include "replay/read/bad_trace.h"
 #include "replay/read/unpack.h"
+#include "tests/expect_error.h"
 #include "tests/replay/packed.h"
 #include "tests/replay/timeline/kineto_text.h"
 #include "tests/temporary_folder.h"
@@ -20,6 +21,7 @@ namespace simmesh::replay {
 
 namespace {
 
+using simmesh::testing::error_text;
 using testing::comm_arguments;
 using testing::EventText;
 using ::testing::HasSubstr;
@@ -92,12 +94,7 @@ TEST(ReplayReadTimeline, FindsRanksInNames) {
 }
 
 std::string timelines_refusal(const std::vector<std::string>& paths) {
-  try {
-    read_timelines(paths);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_text([&] { read_timelines(paths); });
 }
 
 TEST(ReplayReadTimeline, RefusesWhatIsNoJob) {

@@ -17,6 +17,7 @@ namespace simmesh {
 namespace {
 
 using simmesh::testing::expect_error;
+using testing::kind_and_message;
 
 const Placement partial = Partial(ReduceOp::sum);
 
@@ -41,11 +42,9 @@ std::string told(const ExplicitRedistributionOptions& options, const Placement& 
   World world({.ranks = 2, .release = release, .log = {.warning = warn}});
   Outcome outcome = world.run([&](Rank& rank) {
     ExplicitRedistributionContext scope(options);
-    try {
-      run_from_local_backward(init_device_mesh({2}), gradient);
-    } catch (const Error& error) {
-      if (rank.id() == 0) text = fmt::format("{}: {}", to_string(error.kind()), error.message());
-    }
+    std::string refusal =
+        kind_and_message([&] { run_from_local_backward(init_device_mesh({2}), gradient); });
+    if (rank.id() == 0 && !refusal.empty()) text = refusal;
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
   return text;

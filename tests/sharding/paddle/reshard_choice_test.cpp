@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh::paddle {
 namespace {
+
+using simmesh::testing::expect_error;
 
 ProcessMeshLayout on(Shape mesh, std::initializer_list<std::int64_t> ranks, Placements placements) {
   return {std::move(mesh), RankList::of(ranks), std::move(placements)};
@@ -53,15 +56,12 @@ TEST(ReshardChoice, SlicesOfMeshes) {
 }
 
 TEST(ReshardChoice, RefusalShowsBothLayouts) {
-  try {
-    choose_reshard(on({4}, {0, 1, 2, 3}, {cut_rows}), on({2}, {0, 1}, {cut_rows}));
-    ADD_FAILURE() << "expected a refusal";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::not_implemented_error);
-    EXPECT_NE(error.message().find("in_dist_attr={process_mesh: {shape: [4], process_ids: "
-                                   "[0,1,2,3]}, placements: [S(0)]}"),
-              std::string_view::npos);
-  }
+  expect_error(
+      [] {
+        choose_reshard(on({4}, {0, 1, 2, 3}, {cut_rows}), on({2}, {0, 1}, {cut_rows}));
+      },
+      ErrorKind::not_implemented_error,
+      "in_dist_attr={process_mesh: {shape: [4], process_ids: [0,1,2,3]}, placements: [S(0)]}");
 }
 
 }  // namespace

@@ -5,10 +5,13 @@
 #include <limits>
 
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
 
+using testing::error_of;
+using testing::expect_error;
 using ::testing::HasSubstr;
 
 std::vector<Placement> samples() {
@@ -36,14 +39,8 @@ std::vector<Placement> samples() {
 
 template <class Call>
 std::string refusal(Call call, ErrorKind kind) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind);
-    return std::string(error.message());
-  }
-  ADD_FAILURE() << "expected a refusal";
-  return {};
+  expect_error(call, kind);
+  return std::string(error_of(call)->message());
 }
 
 // If this fails, two placements that mean the same compare as different, or different ones as

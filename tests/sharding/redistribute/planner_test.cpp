@@ -8,11 +8,15 @@
 #include "sharding/placement/local_shape.h"
 #include "sharding/redistribute/redistribute_refusals.h"
 #include "sharding/redistribute/step_feasibility.h"
+#include "tests/expect_error.h"
 #include "tests/sharding/recorded_cases.h"
 #include "tests/sharding/small_worlds.h"
 
 namespace simmesh {
 namespace {
+
+using testing::error_of;
+using testing::expect_error;
 
 using recorded::Json;
 
@@ -73,15 +77,12 @@ TEST(Planner, MakesTheRecordedSteps) {
         EXPECT_EQ(collectives(plan, request.mesh_shape), record["collectives"]);
         continue;
       }
-      try {
-        planned(record, request);
-        ADD_FAILURE() << "expected a refusal";
-      } catch (const Error& error) {
-        EXPECT_EQ(to_string(error.kind()), record["error"]["error"].get<std::string>());
-        EXPECT_NE(error.message().find(record["error"]["message_contains"].get<std::string>()),
-                  std::string_view::npos)
-            << error.what();
-      }
+      auto refusal = error_of([&] { planned(record, request); });
+      ASSERT_TRUE(refusal) << "expected a refusal";
+      EXPECT_EQ(to_string(refusal->kind()), record["error"]["error"].get<std::string>());
+      EXPECT_NE(refusal->message().find(record["error"]["message_contains"].get<std::string>()),
+                std::string_view::npos)
+          << refusal->what();
     }
   }
   EXPECT_GT(count, 5000u);
@@ -111,13 +112,8 @@ TEST(Planner, DecidesTheDisputedCases) {
       ++count;
       if (why.starts_with("an impossible target")) {
         // The same refusal as under the greedy planner, not a failed search.
-        try {
-          planned(record, request);
-          ADD_FAILURE() << "expected a refusal";
-        } catch (const Error& error) {
-          EXPECT_EQ(error.kind(),
-                    request.shape.empty() ? ErrorKind::assertion_error : ErrorKind::index_error);
-        }
+        expect_error([&] { planned(record, request); },
+                     request.shape.empty() ? ErrorKind::assertion_error : ErrorKind::index_error);
         continue;
       }
       const Plan plan = planned(record, request);

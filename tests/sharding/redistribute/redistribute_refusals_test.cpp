@@ -5,6 +5,7 @@
 
 #include "core/check/error.h"
 #include "sharding/redistribute/planner.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
@@ -19,16 +20,16 @@ std::string refusal(Api api, Shape shape, Dims mesh, const char* from, const cha
                             .from = parse_placements(from),
                             .to = parse_placements(to),
                             .planner = planner};
-  try {
+  std::string refusal = kind_and_message([&] {
     if (api == Api::redistribute) validate_redistribute(request);
     validate_steps(make_plan(request), request);
-  } catch (const Error& error) {
-    return fmt::format("{}: {}", to_string(error.kind()), error.message());
-  }
+  });
+  if (!refusal.empty()) return refusal;
   return "";
 }
 
 using ::testing::ContainsRegex;
+using testing::kind_and_message;
 
 // If this fails, the public call lets a Partial target through, or refuses one that stays as it is.
 TEST(RedistributeRefusals, ThePublicCallMakesNoPartial) {

@@ -6,6 +6,7 @@
 #include "core/check/error.h"
 #include "core/ops/registry/registry.h"
 #include "sharding/validate/validate_report.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
@@ -58,13 +59,8 @@ TEST(Validate, SeedsDontChangeWhatIsMissing) {
 }
 
 TEST(Validate, RefusesAnUnknownOp) {
-  try {
-    validate({.ops = {"ad"}, .options = {}});
-    FAIL() << "expected a ValueError";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::value_error);
-    EXPECT_THAT(error.what(), HasSubstr("expected the name of an op, got 'ad'"));
-  }
+  testing::expect_error([] { validate({.ops = {"ad"}, .options = {}}); }, ErrorKind::value_error,
+                        "expected the name of an op, got 'ad'");
 }
 
 TEST(Validate, EndsEarlyWhenAsked) {

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "core/tensor/formula.h"
+#include "tests/expect_error.h"
 #include "tests/verify/changed_case.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 RecordedCase data_case(const std::string& data, const std::string& shape) {
   return RecordedCase::parse(R"({"kind":"safetensors","id":"x","source":"s","shape":)" + shape +
@@ -34,12 +37,9 @@ TEST(VerifyCaseData, HasTheBytesOfTheRule) {
 }
 
 TEST(VerifyCaseData, RefusesRulesThatTheElementsDontHave) {
-  try {
-    data_of(R"({"rule":"wide","seed":7})", "[3]", checkpoint::StoredDType::u16);
-    ADD_FAILURE() << "the rule wide for U16";
-  } catch (const BadCase& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("the rule raw for elements of U16"));
-  }
+  expect_error<BadCase>(
+      [] { data_of(R"({"rule":"wide","seed":7})", "[3]", checkpoint::StoredDType::u16); },
+      ErrorKind::value_error, "the rule raw for elements of U16");
 }
 
 TEST(VerifyCaseData, FilesLieBesideTheCase) {

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 // If this fails, an op in a recorded case or a printed placement would be read back as another one.
 TEST(ReduceOp, EveryNameIsReadBack) {
@@ -15,12 +18,7 @@ TEST(ReduceOp, EveryNameIsReadBack) {
 // If this fails, a misspelt op would pass silently.
 TEST(ReduceOp, UnknownNamesAreRefused) {
   for (std::string_view name : {"", "prod", "SUM", "sum "}) {
-    try {
-      reduce_op_from_string(name);
-      ADD_FAILURE() << name;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::value_error);
-    }
+    expect_error([&] { reduce_op_from_string(name); }, ErrorKind::value_error, name);
   }
 }
 

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 constexpr std::string_view names[] = {"canonical",    "rank_order",   "exact",
                                       "as_nccl_ring", "as_nccl_tree", "as_gloo_ring"};
@@ -14,12 +17,7 @@ constexpr std::string_view names[] = {"canonical",    "rank_order",   "exact",
 TEST(Arithmetic, NamesAreReadBack) {
   for (std::string_view name : names) EXPECT_EQ(Arithmetic::parse(name).name(), name);
   for (std::string_view name : {"", "nccl", "Exact", "as_nccl_ring "}) {
-    try {
-      Arithmetic::parse(name);
-      ADD_FAILURE() << name;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::value_error);
-    }
+    expect_error([&] { Arithmetic::parse(name); }, ErrorKind::value_error);
   }
 }
 

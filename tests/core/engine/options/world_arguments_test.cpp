@@ -5,20 +5,18 @@
 
 #include "core/check/error.h"
 #include "core/engine/world.h"
+#include "tests/expect_error.h"
 
 // A line `reproduce: ...` must run what it says, and a word that nobody reads must not pass.
 namespace simmesh {
 namespace {
 
+using testing::error_text;
+
 using Words = std::vector<std::string>;
 
-std::string error_of(const Words& words) {
-  try {
-    checked_world_options(words);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+std::string refusal_of(const Words& words) {
+  return error_text([&] { checked_world_options(words); });
 }
 
 TEST(WorldArguments, SetOptionsAndTheProgramOfTheReproLine) {
@@ -60,20 +58,21 @@ TEST(WorldArguments, ReadTheReproLineOfAFailedRun) {
 
 TEST(WorldArguments, RefuseWhatTheyDoNotKnow) {
   EXPECT_EQ(
-      error_of({"./a", "--sead", "7"}),
+      refusal_of({"./a", "--sead", "7"}),
       "[engine/arguments] expected --seed N, --schedule S, --threads N, --timeout S or --release "
       "R, got '--sead'");
-  EXPECT_EQ(error_of({"./a", "--seed"}),
+  EXPECT_EQ(refusal_of({"./a", "--seed"}),
             "[engine/arguments] expected a value after --seed, got the end of the line");
-  EXPECT_EQ(error_of({"./a", "--seed=-1"}),
+  EXPECT_EQ(refusal_of({"./a", "--seed=-1"}),
             "[engine/arguments] expected a number from 0 to 2^64 - 1 after --seed, got '-1'");
-  EXPECT_EQ(error_of({"./a", "--threads", "0"}),
+  EXPECT_EQ(refusal_of({"./a", "--threads", "0"}),
             "[engine/arguments] expected at least one thread after --threads, got 0");
-  EXPECT_EQ(error_of({"./a", "--timeout", "soon"}),
+  EXPECT_EQ(refusal_of({"./a", "--timeout", "soon"}),
             "[engine/arguments] expected a number of seconds after --timeout, got 'soon'");
-  EXPECT_EQ(error_of({"./a", "--schedule", "fifo", "--schedule", "fifo"}),
+  EXPECT_EQ(refusal_of({"./a", "--schedule", "fifo", "--schedule", "fifo"}),
             "[engine/arguments] expected one --schedule, got 2");
-  EXPECT_THAT(error_of({"./a", "--schedule", "later"}), ::testing::HasSubstr("[engine/schedule]"));
+  EXPECT_THAT(refusal_of({"./a", "--schedule", "later"}),
+              ::testing::HasSubstr("[engine/schedule]"));
 }
 
 TEST(WorldArgumentsDeathTest, AWrongWordEndsTheProgramWithStatusTwo) {

@@ -4,10 +4,12 @@
 
 #include "core/ops/elementwise/pointwise.h"
 #include "tests/core/gradients/gradient_case.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 TEST(Diagonals, OfVectorsAndMatrices) {
   Tensor v = tensor_of<float>({2}, {1, 2}), m = tensor_of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -17,8 +19,8 @@ TEST(Diagonals, OfVectorsAndMatrices) {
   EXPECT_EQ(to_string(diag(m, 1)), "float32[2] {2, 6}");
   EXPECT_EQ(to_string(trace(m)), "float32[] {6}");
   EXPECT_EQ(to_string(diag_embed(m).shape()), "[2, 3, 3]");
-  EXPECT_EQ(kind_raised([] { diag(zeros({}, DType::float32)); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([&] { trace(v); }), ErrorKind::runtime_error);
+  expect_error([] { diag(zeros({}, DType::float32)); }, ErrorKind::runtime_error);
+  expect_error([&] { trace(v); }, ErrorKind::runtime_error);
 }
 
 TEST(Diagonals, Gradients) {

@@ -4,10 +4,12 @@
 
 #include "core/ops/elementwise/pointwise.h"
 #include "tests/core/gradients/gradient_case.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 TEST(Differences, OfNeighbours) {
   Tensor x = tensor_of<float>({2, 3}, {1, 4, 9, 2, 2, 5});
@@ -19,8 +21,8 @@ TEST(Differences, OfNeighbours) {
   EXPECT_EQ(to_string(diff(x, {.prepend = zero})), "float32[2, 3] {1, 3, 5, 2, 0, 3}");
   EXPECT_EQ(to_string(diff(x, {.append = zero})), "float32[2, 3] {3, 5, -9, 0, 3, -5}");
   EXPECT_EQ(to_string(diff(tensor_of<bool>({3}, {true, false, false}))), "bool[2] {true, false}");
-  EXPECT_EQ(kind_raised([] { diff(zeros({}, DType::float32)); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([&] { diff(x, {.times = -1}); }), ErrorKind::runtime_error);
+  expect_error([] { diff(zeros({}, DType::float32)); }, ErrorKind::runtime_error);
+  expect_error([&] { diff(x, {.times = -1}); }, ErrorKind::runtime_error);
 }
 
 TEST(Differences, Gradients) {

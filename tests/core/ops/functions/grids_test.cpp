@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "core/tensor/tensor.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 TEST(Grids, OfTwoVectors) {
   Tensor a = tensor_of<float>({2}, {1, 2}), b = tensor_of<float>({3}, {3, 4, 5});
@@ -17,10 +19,7 @@ TEST(Grids, OfTwoVectors) {
   EXPECT_EQ(to_string(turned[0].contiguous()), "float32[3, 2] {1, 2, 1, 2, 1, 2}");
   EXPECT_EQ(to_string(meshgrid({a, full({}, DType::float32, 7)})[1].contiguous()),
             "float32[2, 1] {7, 7}");
-  EXPECT_EQ(kind_raised([] {
-              meshgrid({zeros({1, 1}, DType::float32)});
-            }),
-            ErrorKind::runtime_error);
+  expect_error([] { meshgrid({zeros({1, 1}, DType::float32)}); }, ErrorKind::runtime_error);
 }
 
 TEST(Grids, PlacesOfTriangles) {

@@ -6,9 +6,12 @@
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 using Whole = std::int64_t;
 
@@ -54,21 +57,15 @@ TEST(Indexing, PutWritesOrAdds) {
 }
 
 TEST(Indexing, WrongIndicesAreIndexErrors) {
-  auto kind = [](std::initializer_list<Tensor> indices) {
-    try {
-      index(index_counted({2, 3}), indices);
-    } catch (const Error& error) {
-      return error.kind();
-    }
-    return ErrorKind::assertion_error;
+  auto expect_wrong = [](std::initializer_list<Tensor> indices) {
+    expect_error([&] { index(index_counted({2, 3}), indices); }, ErrorKind::index_error);
   };
-  EXPECT_EQ(kind({tensor_of<Whole>({1}, {2})}), ErrorKind::index_error);
-  EXPECT_EQ(kind({tensor_of<Whole>({1}, {-3})}), ErrorKind::index_error);
-  EXPECT_EQ(kind({tensor_of<float>({1}, {0})}), ErrorKind::index_error);
-  EXPECT_EQ(kind({tensor_of<bool>({3}, {true, true, true})}), ErrorKind::index_error);
-  EXPECT_EQ(kind({tensor_of<Whole>({2}, {0, 0}), tensor_of<Whole>({3}, {0, 0, 0})}),
-            ErrorKind::index_error);
-  EXPECT_EQ(kind({Tensor(), Tensor(), tensor_of<Whole>({1}, {0})}), ErrorKind::index_error);
+  expect_wrong({tensor_of<Whole>({1}, {2})});
+  expect_wrong({tensor_of<Whole>({1}, {-3})});
+  expect_wrong({tensor_of<float>({1}, {0})});
+  expect_wrong({tensor_of<bool>({3}, {true, true, true})});
+  expect_wrong({tensor_of<Whole>({2}, {0, 0}), tensor_of<Whole>({3}, {0, 0, 0})});
+  expect_wrong({Tensor(), Tensor(), tensor_of<Whole>({1}, {0})});
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/gradients/gradient_case.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 using Inputs = std::vector<Tensor>;
 
@@ -16,8 +18,8 @@ TEST(Resampling, NearestElements) {
   EXPECT_EQ(to_string(upsample_nearest(x, {.size = {5}})), "float32[1, 1, 5] {1, 1, 2, 2, 3}");
   Tensor image = tensor_of<float>({1, 1, 1, 2}, {1, 2});
   EXPECT_EQ(to_string(upsample_nearest(image, {.size = {2}})), "float32[1, 1, 2, 2] {1, 2, 1, 2}");
-  EXPECT_EQ(kind_raised([&] { upsample_nearest(x, {}); }), ErrorKind::value_error);
-  EXPECT_EQ(kind_raised([&] { upsample_nearest(x, {.scale = 0.1}); }), ErrorKind::value_error);
+  expect_error([&] { upsample_nearest(x, {}); }, ErrorKind::value_error);
+  expect_error([&] { upsample_nearest(x, {.scale = 0.1}); }, ErrorKind::value_error);
 }
 
 TEST(Resampling, QuarterTurns) {
@@ -27,7 +29,7 @@ TEST(Resampling, QuarterTurns) {
   EXPECT_EQ(to_string(rot90(x, -1, Dims{0, 1})), "float32[2, 2] {3, 1, 4, 2}");
   EXPECT_EQ(to_string(rot90(x, 4, Dims{0, 1})), "float32[2, 2] {1, 2, 3, 4}");
   EXPECT_EQ(to_string(rot90(zeros({2, 3}, DType::float32), 3, Dims{0, 1}).shape()), "[3, 2]");
-  EXPECT_EQ(kind_raised([&] { rot90(x, 1, Dims{0, 0}); }), ErrorKind::runtime_error);
+  expect_error([&] { rot90(x, 1, Dims{0, 0}); }, ErrorKind::runtime_error);
 }
 
 TEST(Resampling, BlocksOnTheDiagonal) {

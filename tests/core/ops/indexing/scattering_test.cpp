@@ -8,10 +8,12 @@
 #include "core/ops/indexing/rearranging.h"
 #include "core/ops/shapes/factories.h"
 #include "tests/core/gradients/gradient_case.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 using Whole = std::int64_t;
 
@@ -22,8 +24,8 @@ TEST(Scattering, CopiesAndFillsAlongADim) {
   EXPECT_EQ(to_string(index_fill(x, 1, index, 7)), "float32[2, 3] {7, 0, 7, 7, 0, 7}");
   EXPECT_EQ(to_string(index_fill(full({}, DType::float32, 1), 0, tensor_of<Whole>({1}, {0}), 2)),
             "float32[] {2}");
-  EXPECT_EQ(kind_raised([&] { index_copy(x, 0, index, source); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([&] { index_fill(x, 0, index, 1); }), ErrorKind::index_error);
+  expect_error([&] { index_copy(x, 0, index, source); }, ErrorKind::runtime_error);
+  expect_error([&] { index_fill(x, 0, index, 1); }, ErrorKind::index_error);
 }
 
 TEST(Scattering, GradientsOfCopiesAndFills) {

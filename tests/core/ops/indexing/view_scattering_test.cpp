@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/gradients/gradient_case.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 TEST(ViewScattering, WritesWhereTheViewReads) {
   Tensor x = tensor_of<float>({2, 3}, {0, 1, 2, 3, 4, 5});
@@ -17,8 +19,8 @@ TEST(ViewScattering, WritesWhereTheViewReads) {
   Tensor both = tensor_of<float>({2, 2}, {6, 7, 8, 9});
   EXPECT_EQ(to_string(slice_scatter(x, both, {.dim = 1, .step = 2})),
             "float32[2, 3] {6, 1, 7, 8, 4, 9}");
-  EXPECT_EQ(kind_raised([&] { select_scatter(x, column, 0, 0); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([&] { select_scatter(x, row, 0, 2); }), ErrorKind::index_error);
+  expect_error([&] { select_scatter(x, column, 0, 0); }, ErrorKind::runtime_error);
+  expect_error([&] { select_scatter(x, row, 0, 2); }, ErrorKind::index_error);
 }
 
 TEST(ViewScattering, Gradients) {

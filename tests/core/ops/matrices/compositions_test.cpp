@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/gradients/gradient_case.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 using Inputs = std::vector<Tensor>;
 
@@ -26,13 +28,10 @@ TEST(Compositions, Values) {
 
 TEST(Compositions, Refusals) {
   Tensor x = zeros({2, 2}, DType::float32);
-  EXPECT_EQ(kind_raised([&] { cross(x, x); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([&] { cross(x, x, 0); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([&] {
-              cdist(x, zeros({2, 3}, DType::float32));
-            }),
-            ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([&] { renorm(x, {.p = 0}); }), ErrorKind::runtime_error);
+  expect_error([&] { cross(x, x); }, ErrorKind::runtime_error);
+  expect_error([&] { cross(x, x, 0); }, ErrorKind::runtime_error);
+  expect_error([&] { cdist(x, zeros({2, 3}, DType::float32)); }, ErrorKind::runtime_error);
+  expect_error([&] { renorm(x, {.p = 0}); }, ErrorKind::runtime_error);
 }
 
 TEST(Compositions, Gradients) {

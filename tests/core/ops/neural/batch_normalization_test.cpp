@@ -10,10 +10,12 @@
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 #include "tests/core/gradients/gradient_case.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 // Channel 0 has mean 2 and variance 4, channel 1 mean 1 and variance 9.
 Tensor two_channels() { return tensor_of<float>({2, 2}, {0, -2, 4, 4}); }
@@ -45,15 +47,15 @@ TEST(BatchNormalization, UsesRunningStatisticsOutsideTraining) {
 
 TEST(BatchNormalization, RefusesWhatItCantNormalize) {
   BatchNorm training = {.training = true};
-  EXPECT_EQ(kind_raised([&] {
-              batch_norm(zeros({1, 2}, DType::float32), training);
-            }),
-            ErrorKind::value_error);
-  EXPECT_EQ(kind_raised([&] { batch_norm(zeros({2}, DType::float32), training); }),
-            ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([] { batch_norm(two_channels(), {}); }), ErrorKind::runtime_error);
+  expect_error(
+      [&] {
+        batch_norm(zeros({1, 2}, DType::float32), training);
+      },
+      ErrorKind::value_error);
+  expect_error([&] { batch_norm(zeros({2}, DType::float32), training); }, ErrorKind::runtime_error);
+  expect_error([] { batch_norm(two_channels(), {}); }, ErrorKind::runtime_error);
   training.weight = zeros({3}, DType::float32);
-  EXPECT_EQ(kind_raised([&] { batch_norm(two_channels(), training); }), ErrorKind::runtime_error);
+  expect_error([&] { batch_norm(two_channels(), training); }, ErrorKind::runtime_error);
 }
 
 TEST(BatchNormalization, Gradients) {

@@ -5,10 +5,12 @@
 
 #include "core/ops/elementwise/pointwise.h"
 #include "tests/core/gradients/gradient_case.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 TEST(RunningExtremes, KeepTheLastOfEqualOnes) {
   Tensor x = tensor_of<std::int64_t>({2, 4}, {2, 5, 5, 1, 7, 6, 6, 9});
@@ -18,7 +20,7 @@ TEST(RunningExtremes, KeepTheLastOfEqualOnes) {
   EXPECT_EQ(to_string(least.values), "int64[2, 4] {2, 2, 2, 1, 7, 6, 6, 6}");
   EXPECT_EQ(to_string(least.indices), "int64[2, 4] {0, 0, 0, 3, 0, 1, 2, 2}");
   EXPECT_EQ(to_string(down.values), "int64[2, 4] {2, 5, 5, 1, 7, 6, 6, 9}");
-  EXPECT_EQ(kind_raised([&] { cummax(x, 2); }), ErrorKind::index_error);
+  expect_error([&] { cummax(x, 2); }, ErrorKind::index_error);
 }
 
 TEST(RunningExtremes, KeepNan) {

@@ -3,18 +3,19 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/gradients/gradient_case.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 TEST(Aliases, AreTheSameElements) {
   Tensor x = tensor_of<float>({2, 2}, {1, 2, 3, 4});
   for (auto* view : {alias, positive, view_as_complex, view_as_real})
     EXPECT_EQ(view(x).storage(), x.storage());
-  EXPECT_EQ(kind_raised([] { positive(zeros({2}, DType::boolean)); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([] { view_as_complex(zeros({3}, DType::float32)); }),
-            ErrorKind::runtime_error);
+  expect_error([] { positive(zeros({2}, DType::boolean)); }, ErrorKind::runtime_error);
+  expect_error([] { view_as_complex(zeros({3}, DType::float32)); }, ErrorKind::runtime_error);
 }
 
 TEST(Aliases, BytesOfAnotherDType) {
@@ -24,7 +25,7 @@ TEST(Aliases, BytesOfAnotherDType) {
   EXPECT_EQ(to_string(view_as_dtype(x, DType::int64).shape()), "[2, 1]");
   EXPECT_EQ(to_string(view_as_dtype(x, DType::uint8).shape()), "[2, 8]");
   Tensor odd = x.narrow({.dim = 1, .start = 0, .length = 1});
-  EXPECT_EQ(kind_raised([&] { view_as_dtype(odd, DType::int64); }), ErrorKind::runtime_error);
+  expect_error([&] { view_as_dtype(odd, DType::int64); }, ErrorKind::runtime_error);
 }
 
 TEST(Aliases, Gradients) {

@@ -10,10 +10,12 @@
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 #include "tests/core/gradients/gradient_case.h"
-#include "tests/core/ops/kind_raised.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 TEST(Unfolding, ViewsTheWindowsOfADim) {
   Tensor x = to(arange(7), DType::float32);
@@ -26,9 +28,9 @@ TEST(Unfolding, ViewsTheWindowsOfADim) {
   EXPECT_EQ(to_string(unfold(full({}, DType::float32, 5), {.size = 1}).contiguous()),
             "float32[1] {5}");
   EXPECT_EQ(to_string(unfold(x, {.size = 0, .step = 7}).shape()), "[2, 0]");
-  EXPECT_EQ(kind_raised([&] { unfold(x, {.size = 8}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([&] { unfold(x, {.size = 1, .step = 0}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([&] { unfold(x, {.dim = 1}); }), ErrorKind::index_error);
+  expect_error([&] { unfold(x, {.size = 8}); }, ErrorKind::runtime_error);
+  expect_error([&] { unfold(x, {.size = 1, .step = 0}); }, ErrorKind::runtime_error);
+  expect_error([&] { unfold(x, {.dim = 1}); }, ErrorKind::index_error);
 }
 
 TEST(Unfolding, GradientsOfOverlapsAndGaps) {

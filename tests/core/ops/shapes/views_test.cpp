@@ -11,32 +11,24 @@
 #include "core/ops/registry/registry.h"
 #include "core/ops/shapes/factories.h"
 #include "core/tensor/formula.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 Tensor view_counted(const Shape& shape) { return arange(numel(shape), DType::int64).view(shape); }
 
 std::string sizes_of_view(const Tensor& x) { return to_string(DimSpan(x.shape())); }
 
-template <class F>
-ErrorKind error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.kind();
-  }
-  ADD_FAILURE() << "expected an error";
-  return ErrorKind::assertion_error;
-}
-
 TEST(Views, ViewInfersOneSize) {
   EXPECT_EQ(sizes_of_view(view(view_counted({2, 6}), {3, -1})), "[3, 4]");
   EXPECT_EQ(sizes_of_view(view(view_counted({}), {1, 1})), "[1, 1]");
-  EXPECT_EQ(error_of([] { view(view_counted({6}), {-1, -1}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { view(view_counted({6}), {4, -1}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { view(view_counted({0, 2}), {0, -1}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { view(view_counted({6}), {5}); }), ErrorKind::runtime_error);
+  expect_error([] { view(view_counted({6}), {-1, -1}); }, ErrorKind::runtime_error);
+  expect_error([] { view(view_counted({6}), {4, -1}); }, ErrorKind::runtime_error);
+  expect_error([] { view(view_counted({0, 2}), {0, -1}); }, ErrorKind::runtime_error);
+  expect_error([] { view(view_counted({6}), {5}); }, ErrorKind::runtime_error);
 }
 
 // A view of strided data needs no copy where runs of dims hold whole new dims, and is refused else.
@@ -47,11 +39,8 @@ TEST(Views, ViewKeepsStridesWhereTheyCanSayIt) {
   EXPECT_EQ(to_string(split.contiguous()),
             "int64[2, 2, 2, 2] {4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22, 23}");
   EXPECT_EQ(sizes_of_view(view(cut, {2, 8})), "[2, 8]");
-  EXPECT_EQ(error_of([&] { view(cut, {16}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] {
-              view(transpose(view_counted({2, 3}), 0, 1), {6});
-            }),
-            ErrorKind::runtime_error);
+  expect_error([&] { view(cut, {16}); }, ErrorKind::runtime_error);
+  expect_error([] { view(transpose(view_counted({2, 3}), 0, 1), {6}); }, ErrorKind::runtime_error);
 }
 
 // For all small shapes and cuts: reshape gives the elements in row-major order, and copies only
@@ -82,9 +71,9 @@ TEST(Views, DimsChangePlaces) {
   EXPECT_EQ(sizes_of_view(squeeze(view_counted({1, 3, 1}), -1)), "[1, 3]");
   EXPECT_EQ(sizes_of_view(squeeze(view_counted({1, 3, 1}), 1)), "[1, 3, 1]");
   EXPECT_EQ(sizes_of_view(unsqueeze(view_counted({3}), -1)), "[3, 1]");
-  EXPECT_EQ(error_of([] { transpose(view_counted({2}), 0, 1); }), ErrorKind::index_error);
-  EXPECT_EQ(error_of([] { permute(view_counted({2, 3}), {0, 0}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { unsqueeze(view_counted({2}), 2); }), ErrorKind::index_error);
+  expect_error([] { transpose(view_counted({2}), 0, 1); }, ErrorKind::index_error);
+  expect_error([] { permute(view_counted({2, 3}), {0, 0}); }, ErrorKind::runtime_error);
+  expect_error([] { unsqueeze(view_counted({2}), 2); }, ErrorKind::index_error);
 }
 
 TEST(Views, ExpandRepeatsWithoutACopy) {
@@ -92,9 +81,9 @@ TEST(Views, ExpandRepeatsWithoutACopy) {
   Tensor wide = expand(row, {2, 2, -1});
   EXPECT_EQ(wide.storage(), row.storage());
   EXPECT_EQ(to_string(wide), "int64[2, 2, 3] {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}");
-  EXPECT_EQ(error_of([] { expand(view_counted({2}), {3}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { expand(view_counted({2}), {-1, 2}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { expand(view_counted({1, 2}), {2}); }), ErrorKind::runtime_error);
+  expect_error([] { expand(view_counted({2}), {3}); }, ErrorKind::runtime_error);
+  expect_error([] { expand(view_counted({2}), {-1, 2}); }, ErrorKind::runtime_error);
+  expect_error([] { expand(view_counted({1, 2}), {2}); }, ErrorKind::runtime_error);
 }
 
 TEST(Views, PartsOfADim) {
@@ -104,12 +93,10 @@ TEST(Views, PartsOfADim) {
   EXPECT_EQ(to_string(slice(x, {.start = -2, .end = -1})), "int64[1, 2] {4, 5}");
   EXPECT_EQ(sizes_of_view(slice(x, {.start = 3, .end = 1})), "[0, 2]");
   EXPECT_EQ(to_string(narrow(x, {.dim = 1, .start = 1, .length = 1})), "int64[4, 1] {1, 3, 5, 7}");
-  EXPECT_EQ(error_of([&] { select(x, 0, 4); }), ErrorKind::index_error);
-  EXPECT_EQ(error_of([&] { slice(x, {.step = 0}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([&] { narrow(x, {.dim = 0, .start = 3, .length = 2}); }),
-            ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([&] { narrow(x, {.dim = 0, .start = 5, .length = 0}); }),
-            ErrorKind::index_error);
+  expect_error([&] { select(x, 0, 4); }, ErrorKind::index_error);
+  expect_error([&] { slice(x, {.step = 0}); }, ErrorKind::runtime_error);
+  expect_error([&] { narrow(x, {.dim = 0, .start = 3, .length = 2}); }, ErrorKind::runtime_error);
+  expect_error([&] { narrow(x, {.dim = 0, .start = 5, .length = 0}); }, ErrorKind::index_error);
 }
 
 TEST(Views, Diagonals) {
@@ -120,7 +107,7 @@ TEST(Views, Diagonals) {
   EXPECT_EQ(sizes_of_view(diagonal(x, {.offset = 9})), "[0]");
   EXPECT_EQ(to_string(diagonal(view_counted({2, 2, 2}), {.dim0 = 0, .dim1 = 2})),
             "int64[2, 2] {0, 5, 2, 7}");
-  EXPECT_EQ(error_of([&] { diagonal(x, {.dim0 = 1, .dim1 = -1}); }), ErrorKind::runtime_error);
+  expect_error([&] { diagonal(x, {.dim0 = 1, .dim1 = -1}); }, ErrorKind::runtime_error);
 }
 
 TEST(Views, SplitsCoverTheDim) {
@@ -134,8 +121,8 @@ TEST(Views, SplitsCoverTheDim) {
   EXPECT_EQ(sizes(chunk(view_counted({5}), 4), 0), "[2, 2, 1]");
   EXPECT_EQ(sizes(chunk(view_counted({0}), 3), 0), "[0, 0, 0]");
   EXPECT_EQ(to_string(unbind(view_counted({2, 3}), 1)[2]), "int64[2] {2, 5}");
-  EXPECT_EQ(error_of([] { split(view_counted({5}), {2, 2}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { split(view_counted({5}), {4, -1, 2}); }), ErrorKind::runtime_error);
+  expect_error([] { split(view_counted({5}), {2, 2}); }, ErrorKind::runtime_error);
+  expect_error([] { split(view_counted({5}), {4, -1, 2}); }, ErrorKind::runtime_error);
 }
 
 TEST(Views, CloneIsContiguousAndItsOwn) {

@@ -4,10 +4,13 @@
 
 #include "core/check/error.h"
 #include "sharding/dtensor/dispatched_op.h"
+#include "tests/expect_error.h"
 #include "tests/sharding/strategies/oracle_inputs.h"
 
 namespace simmesh {
 namespace {
+
+using testing::error_text;
 
 using namespace whole_tensor_oracle;
 
@@ -115,11 +118,9 @@ std::string raised_on_mesh(const Shape& shape, const Placements& placements,
   Outcome outcome = world.run([&](Rank& rank) {
     DeviceMesh mesh = init_device_mesh(mesh_shape);
     Tensor whole = formula(shape, {.rule = Rule::small});
-    try {
-      function(distribute_tensor(whole, mesh, placements).as_tensor());
-    } catch (const Error& error) {
-      if (rank.id() == 0) text = error.what();
-    }
+    std::string refusal =
+        error_text([&] { function(distribute_tensor(whole, mesh, placements).as_tensor()); });
+    if (rank.id() == 0) text = refusal;
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
   return text;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <set>
 
+#include "tests/expect_error.h"
 #include "tests/verify/changed_case.h"
 
 namespace simmesh {
@@ -95,13 +96,8 @@ TEST(PythonFunctions, FusedAdamMakesOneStep) {
 
 TEST(PythonFunctions, RefuseWhatTheyDoNotKnow) {
   Tensor x = vector_of_three();
-  auto text_of = [&](const char* function, std::vector<PythonValue> positional) -> std::string {
-    try {
-      called(function, std::move(positional));
-      return "nothing raised";
-    } catch (const Error& error) {
-      return fmt::format("{}: {}", to_string(error.kind()), error.what());
-    }
+  auto text_of = [&](const char* function, const std::vector<PythonValue>& positional) {
+    return testing::kind_and_message([&] { called(function, positional); });
   };
   EXPECT_THAT(text_of("torch.nonsense", {x}), HasSubstr("NotImplementedError"));
   EXPECT_THAT(text_of("torch.add", {x}), HasSubstr("missing argument 'other'"));

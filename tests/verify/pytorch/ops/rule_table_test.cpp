@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/expect_error.h"
 #include "tests/temporary_folder.h"
 #include "verify/pytorch/ops/rule_files.h"
 
@@ -86,13 +87,9 @@ TEST(RuleTable, AFunctionThatTakesNoDataIsRefuted) {
 }
 
 TEST(RuleTable, RefusesRowsThatDontFit) {
-  auto refusal = [](const std::string& text) -> std::string {
-    try {
-      read_rule_table(RecordedCase::parse(text, {.file = "a.jsonl", .line = 3}));
-    } catch (const BadCase& error) {
-      return error.what();
-    }
-    return "";
+  auto refusal = [](const std::string& text) {
+    return testing::error_text(
+        [&] { read_rule_table(RecordedCase::parse(text, {.file = "a.jsonl", .line = 3})); });
   };
   EXPECT_THAT(refusal(table("aten.abs.default", even, x, R"~([["R","R"],["R"]])~")),
               HasSubstr("placements for each of 1 inputs"));

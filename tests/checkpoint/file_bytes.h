@@ -5,20 +5,8 @@
 #include <vector>
 
 #include "checkpoint/store/store.h"
-#include "core/check/error.h"
 
 namespace simmesh::checkpoint::testing {
-
-// error_text returns the text of the Error that a call raises; empty if it raises none.
-template <class Call>
-std::string error_text(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 // bytes_of returns the bytes of a text.
 inline std::vector<std::byte> bytes_of(std::string_view text) {

@@ -77,6 +77,18 @@ TEST(Fabric, CountsUnevenPiecesByTheirSize) {
             2 * all);
 }
 
+// If this fails, a root's own piece counts as traffic, or another member's bytes do.
+TEST(Fabric, CountsWhatARootSends) {
+  auto list = [](std::size_t member) {
+    std::vector<Tensor> pieces;
+    for (std::size_t i = 0; member == 1 && i < 3; ++i) pieces.push_back(rows(2)[0]);
+    return pieces;
+  };
+  EXPECT_EQ(Made(3, {.op = CollectiveOp::scatter, .root = 1}, list).bytes(), 2 * 24u);
+  auto object = [](std::size_t member) { return rows(member == 2 ? 5 : 0); };
+  EXPECT_EQ(Made(3, {.op = CollectiveOp::broadcast_object, .root = 2}, object).bytes(), 2 * 60u);
+}
+
 // If this fails, what a member keeps counts as traffic, or rows are counted by equal parts.
 TEST(Fabric, AllToAllCountsWhatLeavesEachMember) {
   auto pieces = [](std::size_t member) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "core/engine/fibers/stack_arena.h"
+#include "core/engine/run/deadlines.h"
+#include "core/engine/seats/picks.h"
 #include "gate/tables/keys.h"
 #include "zero/fetch/coordinator.h"
 
@@ -8,6 +10,8 @@
 namespace simmesh::examples {
 
 extern StackArena arena;
+extern Picks picks;
+extern Deadlines deadlines;
 extern zero::Coordinator coordinator;
 extern GateTable table;
 

@@ -11,6 +11,10 @@ namespace simmesh {
 // Deadlines is the time of one run, in seconds from 0, and the moments for which blocked ranks
 // wait. Time stands still until the run calls pass, when no rank can run. So it is the same under
 // every schedule and on every machine.
+//
+//   deadlines.add(3, 2.5);
+//   std::vector<RankId> ranks = deadlines.pass();   // rank 3; seconds() is 2.5
+//   bool was_woken = deadlines.remove(3, 2.5);      // false: its deadline came first
 class Deadlines {
  public:
   double seconds() const { return seconds_; }

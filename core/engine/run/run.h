@@ -34,6 +34,10 @@ struct RankEnded {};
 // decides who is next. With several threads a rank that was woken runs ahead until it takes the
 // turn. The design is in docs/scheduler.md.
 //
+//   Run& run = this_rank().run();
+//   run.take_turn(this_rank());
+//   run.block(this_rank(), {.operation = "recv"});   // until another rank calls run.wake
+//
 // A Run is made for one run and is gone with it. Its parts know one thing each: Picks the next
 // rank, Turns the holder of the turn, Seats the way to suspend a rank, Deadlines the time, Deputies
 // the work in the background, TouchLog the uses that the explorer may reorder.

@@ -15,6 +15,9 @@ namespace simmesh {
 // Picks is the way of one run through its schedule. It asks the policy for the next runnable rank,
 // and keeps the record: the steps, the schedule hash, the choices. The caller has the turn, except
 // where a comment says otherwise.
+//
+//   picks.add(3);
+//   RankId next = picks.next();   // 3, and step() is one more
 class Picks {
  public:
   Picks(std::unique_ptr<SchedulePolicy> policy, bool keeps_choices)

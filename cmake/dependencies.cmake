@@ -18,7 +18,7 @@ check_cxx_source_compiles("#include <xxh_x86dispatch.h>
 int main() { return int(XXH3_64bits_dispatch(\"\", 0)); }" SIMMESH_XXHASH_DISPATCHES)
 unset(CMAKE_REQUIRED_LIBRARIES)
 
-# The libraries testing, replay, verify and gate exist if their packages do. The parts of this build
+# The libraries testing, traces, replay, verify and gate exist if their packages do. The parts of this build
 # decide which packages are required.
 macro(simmesh_find package is_needed)
   if(${is_needed})

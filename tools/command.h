@@ -2,9 +2,7 @@
 
 namespace simmesh {
 
-// run_command is the program `simmesh`: it runs the subcommand that the arguments name, prints to
-// standard output and standard error, and returns the exit status: 0 if everything asked for holds,
-// 1 if something doesn't, 2 if it can't run, 130 after Ctrl-C. argv[0] is ignored.
+// run_command is the program `simmesh`, with all subcommands: see run_program.
 int run_command(int argc, char** argv);
 
 }  // namespace simmesh

@@ -1,0 +1,81 @@
+#include "tools/program.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <fmt/core.h>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "core/check/repro.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr int cannot_run = 2;
+
+constexpr const char* about_record =
+    "Cases are recorded from PyTorch by the Python package: python -m simmesh record";
+
+// Prints the text on one line.
+int refuse(std::string text) {
+  for (char& letter : text)
+    if (letter == '\n') letter = ' ';
+  // fmt would raise if standard error can't be written to.
+  std::fputs(("simmesh: " + text + "\n").c_str(), stderr);
+  return cannot_run;
+}
+
+std::string names_of_subcommands(const CLI::App& app) {
+  std::string names;
+  std::vector<const CLI::App*> all = app.get_subcommands([](const CLI::App*) { return true; });
+  for (std::size_t i = 0; i < all.size(); ++i)
+    names += (i == 0 ? "" : i + 1 == all.size() ? " or " : ", ") + all[i]->get_name();
+  return names;
+}
+
+// Describes what is wrong with the arguments. The library doesn't say which subcommand came in the
+// place of one that it knows.
+std::string problem_of(const CLI::App& program, const CLI::ParseError& error, int argc,
+                       char** argv) {
+  const CLI::App* app = &program;
+  int depth = 1;
+  for (; !app->get_subcommands().empty(); ++depth) app = app->get_subcommands().front();
+  if (app->get_require_subcommand_min() == 0 || depth >= argc) return error.what();
+  std::string text =
+      fmt::format("expected a subcommand ({}), got {}", names_of_subcommands(*app), argv[depth]);
+  if (depth == 1 && std::string(argv[depth]) == "record") text += fmt::format(". {}", about_record);
+  return text;
+}
+
+}  // namespace
+
+int run_program(gsl::span<AddSubcommand* const> subcommands, int argc, char** argv) {
+  int status = 0;
+  try {
+    CLI::App program(
+        "simmesh runs every rank of a device mesh in one process and compares results bit for bit.",
+        "simmesh");
+    program.require_subcommand(1);
+    program.footer(about_record);
+    program.set_version_flag("--version", fmt::format("simmesh {}", version()));
+    for (AddSubcommand* add : subcommands) add(program, status);
+    try {
+      program.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() == 0) return program.exit(error);
+      return refuse(problem_of(program, error, argc, argv));
+    }
+    if (std::fflush(stdout) != 0)
+      return refuse("expected to write to standard output, got an error");
+  } catch (const std::bad_alloc&) {
+    return refuse("not enough memory");
+  } catch (const std::exception& error) {
+    return refuse(error.what());
+  }
+  return status;
+}
+
+}  // namespace simmesh

@@ -52,7 +52,7 @@ need() {
 }
 
 # need_environment NAME installs what versions.sh names for an environment of Python into
-# build/NAME, unless that was done.
+# build/NAME, unless that was done. Versions that the machine prefers don't count here.
 need_environment() {
   local folder=$root/build/$1 requirements=${environments[$1]} step steps words
   [ "$(cat "$folder/requirements.txt" 2> /dev/null)" != "$requirements" ] || return 0
@@ -64,7 +64,7 @@ need_environment() {
     read -r -d '' -a words <<< "$step" || true
     say "installing ${words[*]} into build/$1"
     # Warnings of pip are about the configuration of the machine. Errors are shown.
-    "$folder/bin/pip" install -qq "${words[@]}" >&2 || return 1
+    PIP_CONSTRAINT=/dev/null "$folder/bin/pip" install -qq "${words[@]}" >&2 || return 1
   done
   echo "$requirements" > "$folder/requirements.txt"
 }

@@ -96,7 +96,7 @@
 #include "mesh/layout.h"
 #include "mesh/mesh_layout.h"
 #include "mesh/rank_list.h"
-#include "sharding/api/clip.h"
+#include "sharding/api/dtensor_clip.h"
 #include "sharding/dtensor/dtensor.h"
 #include "sharding/dtensor/explicit_redistribution.h"
 #include "sharding/dtensor/implicit_replication.h"

@@ -3,7 +3,7 @@
 #include "checkpoint/catalog/training_state.h"
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
-#include "sharding/api/clip.h"
+#include "sharding/api/dtensor_clip.h"
 #include "sharding/dtensor/dtensor.h"
 #include "training/spread_parameters.h"
 #include "training/training_engine.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sharding/api/clip.h"
+#include "sharding/api/dtensor_clip.h"
 #include "training/training.h"
 
 namespace simmesh {

@@ -4,7 +4,7 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "core/ops/reductions/reductions.h"
-#include "sharding/api/clip.h"
+#include "sharding/api/dtensor_clip.h"
 #include "sharding/dtensor/dtensor.h"
 #include "tests/fsdp/sharded_worlds.h"
 

@@ -11,7 +11,7 @@
 #include "fsdp/fsdp_module.h"
 #include "fsdp/named_params.h"
 #include "fsdp/state/state.h"
-#include "sharding/api/clip.h"
+#include "sharding/api/dtensor_clip.h"
 #include "sharding/dtensor/dtensor.h"
 #include "tests/fsdp/sharded_worlds.h"
 

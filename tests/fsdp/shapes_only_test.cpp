@@ -7,7 +7,7 @@
 #include "core/ops/neural/losses.h"
 #include "core/optim/adam.h"
 #include "fsdp/state/event_fields.h"
-#include "sharding/api/clip.h"
+#include "sharding/api/dtensor_clip.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 // A world of shapes only must cost each rank, and do, the same as the world with data.

@@ -79,7 +79,7 @@ TEST(IncludeOrder, FiresWhereALowerFolderIncludesAHigherOne) {
   SourceFile bad("core/check/error.h", "#include \"core/engine/world.h\"\n");
   EXPECT_THAT(wrong_includes(bad), SizeIs(1));
   EXPECT_THAT(wrong_includes({"mesh/layout.h", "#include \"gate/gate.h\"\n"}), SizeIs(1));
-  SourceFile room("sharding/placement/placement.h", "#include \"sharding/api/clip.h\"\n");
+  SourceFile room("sharding/placement/placement.h", "#include \"sharding/api/dtensor_clip.h\"\n");
   EXPECT_THAT(wrong_includes(room), SizeIs(1));
 }
 

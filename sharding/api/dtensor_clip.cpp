@@ -1,4 +1,4 @@
-#include "sharding/api/clip.h"
+#include "sharding/api/dtensor_clip.h"
 
 #include <algorithm>
 #include <cmath>

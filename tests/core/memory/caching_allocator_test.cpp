@@ -147,8 +147,8 @@ TEST(CachingAllocator, FlushesBeforeItRefuses) {
   EXPECT_EQ(allocator.figures().reserved.current, 22 * mebibyte);
   EXPECT_EQ(allocator.figures().active.current, 22 * mebibyte);
   EXPECT_THAT([&] { allocator.allocate(4 * mebibyte); },
-              testing::ThrowsMessage<Error>(
-                  testing::HasSubstr("out of memory: expected room for 4194304 bytes")));
+              ::testing::ThrowsMessage<Error>(
+                  ::testing::HasSubstr("out of memory: expected room for 4194304 bytes")));
   allocator.free(block);
 }
 

@@ -44,5 +44,6 @@ std::string to_string(DimSpan dims);
 template <>
 struct fmt::formatter<simmesh::Dims> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  // format writes what to_string returns.
   fmt::appender format(const simmesh::Dims& dims, fmt::format_context& context) const;
 };

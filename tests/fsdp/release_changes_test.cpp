@@ -119,7 +119,7 @@ TEST(ReleaseChanges, GradDtypeOfParameters) {
     return texts;
   };
   expect_seen({2}, body,
-              {"NotImplementedError: [fsdp/release_needed] grad_dtype of a sharded parameter needs "
+              {"NotImplementedError: grad_dtype of a sharded parameter needs "
                "PyTorch 2.15, got the release 2.13"},
               {"(reduce_scatter, , 8, 4, 2, float32, avg)", "float32 1.00390625", "bfloat16 1"});
 }
@@ -212,9 +212,9 @@ TEST(ReleaseChanges, ManualBackwardFinalization) {
   };
   const std::string reduced = "(reduce_scatter, , 4, 2, 2, float32, avg)";
   expect_seen({2}, body,
-              {"AttributeError: [fsdp/release_needed] set_manual_backward_finalization needs "
+              {"AttributeError: set_manual_backward_finalization needs "
                "PyTorch 2.15, got the release 2.13",
-               "AttributeError: [fsdp/release_needed] finalize_backward needs PyTorch 2.15, got "
+               "AttributeError: finalize_backward needs PyTorch 2.15, got "
                "the release 2.13",
                "(root_callback, )", reduced},
               {"none", "none", "(root_callback, )", reduced});
@@ -242,7 +242,7 @@ TEST(ReleaseChanges, KeepUnshardedStorage) {
     return texts;
   };
   expect_seen({2}, body,
-              {"AttributeError: [fsdp/release_needed] set_keep_unsharded_storage needs PyTorch "
+              {"AttributeError: set_keep_unsharded_storage needs PyTorch "
                "2.15, got the release 2.13",
                "freed", "freed"},
               {"none", "kept", "kept"});
@@ -265,7 +265,7 @@ TEST(ReleaseChanges, ParamDtypeOverride) {
     return events.take();
   };
   expect_seen({2}, body,
-              {"TypeError: [fsdp/release_needed] param_dtype_override_fn needs PyTorch 2.15, got "
+              {"TypeError: param_dtype_override_fn needs PyTorch 2.15, got "
                "the release 2.13"},
               {"(all_gather, , 12, 24, 2, uint8)"});
 }

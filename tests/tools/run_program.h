@@ -28,11 +28,12 @@ struct ProgramRun {
   }
 };
 
-// run_program runs simmesh in a folder, with arguments as a shell takes them. A status of -1 means
-// that a signal ended it.
-inline ProgramRun run_program(const std::string& arguments, const std::string& folder = ".") {
+// run_program runs simmesh, or another program, in a folder, with arguments as a shell takes them.
+// A status of -1 means that a signal ended it.
+inline ProgramRun run_program(const std::string& arguments, const std::string& folder = ".",
+                              const std::string& program = SIMMESH_PROGRAM) {
   ProgramRun run;
-  std::string command = "cd '" + folder + "' && '" + SIMMESH_PROGRAM + "' " + arguments + " 2>&1";
+  std::string command = "cd '" + folder + "' && '" + program + "' " + arguments + " 2>&1";
   std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return run;
   std::array<char, 4096> buffer;

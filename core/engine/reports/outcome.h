@@ -96,5 +96,6 @@ std::string to_string(const Outcome& outcome);
 template <>
 struct fmt::formatter<simmesh::Outcome> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  // format writes what to_string returns.
   fmt::appender format(const simmesh::Outcome& outcome, fmt::format_context& context) const;
 };

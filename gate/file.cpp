@@ -1,13 +1,11 @@
 #include "gate/file.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "core/check/join_text.h"
+#include "core/check/read_file.h"
 #include "core/tensor/chunk.h"
 
 namespace simmesh {
@@ -35,7 +33,7 @@ OptimizerSpec read_optimizer(GateTable& table) {
                     kind == "adam" ? optim::WeightDecay::added : optim::WeightDecay::decoupled};
   spec.options.lr = table.number("lr", spec.options.lr, positive);
   std::vector<double> betas = table.numbers("betas");
-  if (!betas.empty() &&
+  if (table.has("betas") &&
       (betas.size() != 2 || betas[0] < 0 || betas[0] >= 1 || betas[1] < 0 || betas[1] >= 1))
     table.reject_value("betas", "two numbers from 0 to below 1", join_text(betas, " "));
   if (!betas.empty()) spec.options.beta1 = betas[0], spec.options.beta2 = betas[1];
@@ -264,14 +262,10 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
 }
 
 GateFile read_gate(const std::string& path) {
-  std::error_code fault;
-  std::ifstream stream(path, std::ios::binary);
-  if (std::filesystem::is_directory(path, fault) || !stream)
-    raise(ErrorKind::value_error, "gate/file",
-          "expected a gate file, got '{}', which can't be read", path);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return gate_from_text(text.str(), path);
+  return gate_from_text(
+      read_file(
+          {.where = "gate/file", .what = "a gate file", .path = path, .bytes_max = gate_bytes_max}),
+      path);
 }
 
 }  // namespace simmesh

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/check/start_threads.h"
 #include "core/engine/reports/interrupt.h"
 
 namespace simmesh {
@@ -123,12 +125,14 @@ void run_ordered(const OrderedJobs& jobs, const MakeWorker& make_worker, const T
       results.put(*number, std::move(result), std::move(error));
     }
   };
+  std::function<void(std::size_t)> work_of_thread = [&](std::size_t) { work(); };
   std::vector<std::jthread> threads;
   struct Stop {
     OrderedResults<Result>& results;
     ~Stop() { results.stop(); }
   } stop{results};
-  for (std::size_t i = 0; i < jobs.threads && i < jobs.count; ++i) threads.emplace_back(work);
+  std::size_t count = std::size_t(std::min<std::uint64_t>(jobs.threads, jobs.count));
+  threads = start_threads({.where = "engine/jobs", .count = count}, work_of_thread);
   for (std::uint64_t i = 0; i < jobs.count && goes_on(); ++i) {
     Result result = results.take(i);
     if (is_interrupted() || !take(i, std::move(result))) break;

@@ -135,7 +135,10 @@ void read_settings(GateTable& table, const nn::ModelNode& model, ShardedSettings
   settings.forward_prefetch = table.integer("forward_prefetch", 0, depths);
   settings.backward_prefetch = table.integer("backward_prefetch", 0, depths);
   settings.reshard_after_backward = table.boolean("reshard_after_backward", true);
+  // Gradients are divided by the factor, and by its root for float16: neither may overflow.
   double factor = table.number("gradient_divide_factor", 0.0, {0, 1e9});
+  if (factor > 0 && factor < 1e-9)
+    table.reject("gradient_divide_factor", "0, or a number from 1e-09 to 1e+09");
   if (factor > 0) settings.gradient_divide_factor = factor;
   settings.force_sum_reduction = table.boolean("force_sum_reduction_for_comms", false);
   // An expert that no token chose on a rank has no gradient there, but its group must still reduce.

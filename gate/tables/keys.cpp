@@ -11,7 +11,6 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::size_t text_bytes_max = std::size_t(1) << 20;
 constexpr std::size_t list_max = 4096;
 
 // Shortens a value that a person wrote, and puts it on one line.
@@ -41,6 +40,32 @@ bool is_plain_text(const toml::node& node) {
   return true;
 }
 
+// Returns the offset of the first key with too many parts, npos if there is none. Tables of the
+// TOML library are made and freed by functions that call themselves for each part.
+std::size_t find_deep_key(std::string_view text) {
+  constexpr std::size_t parts_max = 100;
+  std::size_t dots = 0, begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char letter = text[i];
+    if (letter == '"' || letter == '\'') {
+      bool is_long = text.substr(i, 3) == std::string(3, letter);
+      std::string end(is_long ? 3 : 1, letter);
+      for (i += end.size(); i < text.size() && text.substr(i, end.size()) != end; ++i)
+        if (letter == '"' && text[i] == '\\') ++i;
+      i += end.size() - 1;
+    } else if (letter == '#') {
+      i = std::min(text.find('\n', i), text.size());
+      dots = 0;
+    } else if (letter == '.') {
+      if (++dots == parts_max) return begin;
+    } else if (std::string_view("\n=,[]{}").find(letter) != std::string_view::npos) {
+      dots = 0;
+      begin = i + 1;
+    }
+  }
+  return text.npos;
+}
+
 // Returns FILE:LINE:COLUMN; nodes without a place, such as the whole file, are at its start.
 std::string place_at(const std::string& file, const toml::source_position& at) {
   return fmt::format("{}:{}:{}", file, std::max<std::int64_t>(at.line, 1),
@@ -66,9 +91,14 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 }
 
 toml::table parse_toml(std::string_view text, const std::string& file) {
-  if (text.size() > text_bytes_max)
+  if (text.size() > gate_bytes_max)
     throw BadGate(place_at(file, toml::source_position()),
                   fmt::format("expected at most 1 MiB of text, got {} bytes", text.size()));
+  if (std::size_t deep = find_deep_key(text); deep != text.npos)
+    throw BadGate(
+        fmt::format("{}:{}:1", file,
+                    1 + std::count(text.begin(), text.begin() + std::ptrdiff_t(deep), '\n')),
+        "expected keys of at most 100 parts, got one with more");
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {

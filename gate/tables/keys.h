@@ -109,6 +109,9 @@ struct GateTable::TextOrTable {
   std::optional<GateTable> table;
 };
 
+// gate_bytes_max is the number of bytes that a gate file has at most.
+inline constexpr std::size_t gate_bytes_max = std::size_t(1) << 20;
+
 // parse_toml parses TOML of at most 1 MiB. Raises a BadGate with the place of the mistake.
 toml::table parse_toml(std::string_view text, const std::string& file);
 

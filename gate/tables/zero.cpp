@@ -1,6 +1,7 @@
 #include "gate/tables/zero.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include "zero/config/config_keys.h"
@@ -8,6 +9,17 @@
 namespace simmesh {
 
 namespace {
+
+// True for a value that JSON has: no date, no time, no infinity and no NaN.
+bool is_json(const toml::node& node) {
+  if (const toml::array* list = node.as_array())
+    return std::all_of(list->begin(), list->end(), is_json);
+  if (const toml::table* table = node.as_table())
+    return std::all_of(table->begin(), table->end(),
+                       [](const auto& entry) { return is_json(entry.second); });
+  if (auto number = node.as_floating_point()) return std::isfinite(number->get());
+  return node.is_boolean() || node.is_integer() || node.is_string();
+}
 
 JsonValue json_of(const toml::node& node) {
   if (auto flag = node.as_boolean()) return JsonValue(flag->get());
@@ -62,6 +74,8 @@ GateZero read_gate_zero(GateTable& table, const GateLayout& layout) {
     if (std::find(known.begin(), known.end(), key) == known.end())
       table.reject_value(key, fmt::format("a known key such as '{}'", nearest(key, known)),
                          "an unknown one");
+    if (!is_json(*table.value(key)))
+      table.reject(key, "a value that JSON has: no date, no time and no infinity");
     section.set(key, json_of(*table.value(key)));
   }
   JsonValue config = JsonValue::object();

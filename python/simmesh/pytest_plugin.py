@@ -14,6 +14,7 @@ whose thread can't be ended, the remaining tests run in a fresh process.
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import sys
 import unittest
@@ -27,6 +28,9 @@ from simmesh import replay_file
 from simmesh.spmd import Options, Result, check, settings, spmd_run
 
 _left: list[str] = []
+
+# The variable is set for the fresh process that runs the remaining tests.
+_continues = "SIMMESH_CONTINUES"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -86,6 +90,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             )
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuses a replay of a test that isn't among those that are run."""
+    replay = settings.replay
+    if replay is None or any(item.nodeid == replay.test for item in session.items):
+        return
+    if _continues not in os.environ:
+        raise pytest.UsageError(
+            f"--simmesh-replay: expected the test '{replay.test}', whose schedule the file has, "
+            f"among the tests to run, got {len(session.items)} others"
+        )
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Runs a test with the marker on every rank."""
@@ -137,6 +153,7 @@ def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
     status = subprocess.call(
         [sys.executable, "-m", "pytest", *map(str, options), *tests],
         cwd=session.config.invocation_params.dir,
+        env={**os.environ, _continues: "1"},
     )
     if status not in (0, 5):
         session.testsfailed += 1

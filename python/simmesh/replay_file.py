@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,10 +22,11 @@ class Replay:
 
 
 def write(replay: Replay, folder: Path) -> Path:
-    """Writes the replay to a file of its own in ``folder`` and returns the path."""
+    """Writes the replay to a file in ``folder`` and returns the path. Two tests never share one."""
     folder.mkdir(parents=True, exist_ok=True)
     name = "".join(c if c.isalnum() or c in "._-" else "_" for c in replay.test.rpartition("/")[2])
-    path = folder / f"{name}.json"
+    digest = hashlib.sha256(replay.test.encode("utf-8", "surrogatepass")).hexdigest()
+    path = folder / f"{name[:100]}-{digest[:12]}.json"
     path.write_text(json.dumps(asdict(replay), indent=1) + "\n", encoding="utf-8")
     return path
 

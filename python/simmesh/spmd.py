@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -139,6 +140,7 @@ def check(program: Callable[[], Any], options: Options) -> None:
     schedules: Iterable[Any] = schedules_to_try(settings.schedules or options.schedules)
     replay = settings.replay
     if replay is not None and replay.test == name:
+        _expect_options_of(replay, options)
         schedules = [Schedule("fifo"), Schedule(replay.schedule, replay.schedule_seed)]
     found = explore(
         lambda schedule: _trial(program, options, schedule),
@@ -150,6 +152,16 @@ def check(program: Callable[[], Any], options: Options) -> None:
     )
     if found.failure is not None:
         _fail(found, options, name)
+
+
+def _expect_options_of(replay: Replay, options: Options) -> None:
+    for name in ("world_size", "arithmetic", "seed"):
+        expected, got = getattr(replay, name), getattr(options, name)
+        if expected != got:
+            raise ValueError(
+                f"[python/spmd] {name}: expected {expected!r}, with which the schedule of "
+                f"--simmesh-replay was found, got {got!r}"
+            )
 
 
 def _trial(program: Callable[[], Any], options: Options, schedule: Any) -> Trial:
@@ -244,7 +256,8 @@ def _reproduction(text: str, seed: int, options: Options, name: str) -> str:
             f"arithmetic={options.arithmetic!r}, seed={options.seed})"
         )
     replay = Replay(name, text, seed, options.world_size, options.arithmetic, options.seed)
-    return f"pytest '{name}' --simmesh-replay '{replay_file.write(replay, settings.folder)}'"
+    file = replay_file.write(replay, settings.folder)
+    return shlex.join(["pytest", name, "--simmesh-replay", str(file)])
 
 
 def _without_reproduction(report: str) -> str:

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "core/check/start_threads.h"
+
 namespace simmesh::replay {
 
 ReadAhead::ReadAhead(ByteSource& source) : ByteSource(source.name()), source_(source) {
-  thread_ = std::thread([this] { fill_blocks(); });
+  thread_ = start_thread("replay/read", [this] { fill_blocks(); });
 }
 
 ReadAhead::~ReadAhead() {

@@ -45,6 +45,14 @@ struct PlanRequest {
   bool operator==(const PlanRequest&) const = default;
 };
 
+// Bounds of a request, within which bytes and costs are exact: no tensor of a real program comes
+// near.
+inline constexpr std::int64_t plan_ranks_max = std::int64_t(1) << 20;
+inline constexpr std::int64_t plan_bytes_max = std::int64_t(1) << 42;
+
+// check_bounds raises a ValueError for a mesh of more ranks or a tensor of more bytes than that.
+void check_bounds(const PlanRequest& request);
+
 // to_string returns "float32[16, 8] on mesh [2, 4]: S(0),R -> R,S(1)".
 std::string to_string(const PlanRequest& request);
 

@@ -120,6 +120,7 @@ void find_steps(Plan& plan, const PlanRequest& request, const RedistributeCost& 
 }  // namespace
 
 Plan make_plan(const PlanRequest& request) {
+  check_bounds(request);
   validate_local_redistribute(request);
   const auto tensor_dims = static_cast<std::int64_t>(request.shape.size());
   Plan plan;

@@ -17,9 +17,9 @@ namespace simmesh {
 // (PlannerChoice::as_operand) the graph planner plans with the strided shards. If a step would
 // misplace elements the unwind planner takes over; it also plans for ragged shards.
 //
-// Raises as validate_local_redistribute does. Steps that no rank can carry out (S->P of another op
-// than sum, and before release 2.15 of any; P->P of another op; R->P of an op without such a
-// conversion) are planned all the same, some at infinite cost: see validate_steps.
+// Raises as check_bounds and validate_local_redistribute do. Steps that no rank can carry out (S->P
+// of another op than sum, and before release 2.15 of any; P->P of another op; R->P of an op without
+// such a conversion) are planned all the same, some at infinite cost: see validate_steps.
 Plan make_plan(const PlanRequest& request);
 
 }  // namespace simmesh

@@ -125,6 +125,7 @@ TEST(GateFile, RefusesWrongTypesAndRanges) {
   expect_bad("[train]\nsteps = 0\n", 2, "from 1 to 10000, got 0");
   expect_bad("[train]\noptimizer = { lr = nan }\n", 2, "a number");
   expect_bad("[train]\noptimizer = { kind = \"sgd\", nesterov = true }\n", 2, "a momentum");
+  expect_bad("[train]\noptimizer = { kind = \"adam\", betas = [] }\n", 2, "two numbers");
   expect_bad("[train]\nloss = \"cross_entropy\"\n", 2, "one of mse, dot");
   expect_bad("[arithmetic]\nmode = \"fast\"\n", 2, "canonical");
   expect_bad("[expect]\nhash = \"xyz\"\n", 2, "16 digits");
@@ -185,12 +186,27 @@ TEST(GateFile, RefusesTextThatIsNoToml) {
   expect_bad(std::string((1 << 20) + 1, '\n'), 1, "1 MiB");
 }
 
+// If this fails, a file ends the program by an overflow of its stack.
+TEST(GateFile, RefusesKeysOfManyParts) {
+  std::string deep = "a";
+  for (int i = 0; i < 30'000; ++i) deep += ".a";
+  expect_bad("\n" + deep + " = 1\n", 2, "keys of at most 100 parts");
+  expect_bad("x = \"#\"\n[" + deep + "]\n", 2, "keys of at most 100 parts");
+  expect_bad("x = [\n{ " + deep + " = 1 }]\n", 2, "keys of at most 100 parts");
+  std::string dots(300, '.');
+  for (const char* quote : {"\"", "'", "\"\"\"", "'''"})
+    EXPECT_EQ(gate_from_text("title = " + (quote + dots) + quote + " # " + dots, "g.toml").title,
+              dots);
+}
+
 TEST(GateFile, ReadsFilesOnly) {
   testing::TemporaryFolder folder;
   testing::expect_error([&] { read_gate(folder.path().string()); }, ErrorKind::value_error,
                         "can't be read");
   testing::expect_error([&] { read_gate("/no/such/file.toml"); }, ErrorKind::value_error,
-                        "can't be read");
+                        "can't be read: No such file or directory");
+  testing::expect_error([&] { read_gate("/dev/zero"); }, ErrorKind::value_error,
+                        "expected a gate file of at most 1048576 bytes");
   EXPECT_EQ(read_gate(folder.write("g.toml", "title = \"a\"")).title, "a");
 }
 

@@ -6,11 +6,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from simmesh import replay_file
+from simmesh.replay_file import Replay
 
 RACE = """
 import torch, torch.distributed as dist, simmesh
@@ -83,10 +87,10 @@ def test_a_failure_is_replayed_from_its_file(tmp_path: Path) -> None:
     first = run_pytest(tmp_path, "test_race.py")
     assert first.returncode == 1
     line = re.search(
-        r"^E? +reproduce: pytest '(.*)' --simmesh-replay '(.*)'$", first.stdout, re.MULTILINE
+        r"^E? +reproduce: pytest (.* --simmesh-replay .*)$", first.stdout, re.MULTILINE
     )
     assert line is not None, first.stdout
-    test, file = line.groups()
+    test, _, file = shlex.split(line[1])
     assert test == "test_race.py::test_race"
     assert json.loads(Path(file).read_text())["schedule"].startswith("guided:")
     again = run_pytest(tmp_path, test, "--simmesh-replay", file)
@@ -95,6 +99,47 @@ def test_a_failure_is_replayed_from_its_file(tmp_path: Path) -> None:
         re.findall(r"got data hash (\w+) after (\w+)", run.stdout)[-1] for run in (first, again)
     ]
     assert hashes[0] == hashes[1]
+
+
+QUOTED = """
+import os, pytest, simmesh, torch, torch.distributed as dist
+
+@pytest.mark.parametrize("name", ["it's; touch ran #", "a/x", "b/x"])
+@simmesh.spmd
+def test_race(name):
+    gradient = torch.full((2,), float(dist.get_rank()))
+    work = dist.all_reduce(gradient, async_op=True)
+    gradient *= 0.5
+    work.wait()
+    return gradient
+"""
+
+
+def test_lines_that_reproduce_are_quoted_and_each_has_a_file(tmp_path: Path) -> None:
+    """Would fail if pasting a line ran what stands in a test's name, or replayed another test."""
+    (tmp_path / "test_race.py").write_text(QUOTED)
+    failed = run_pytest(tmp_path, "test_race.py").stdout
+    lines = re.findall(r"^E? +reproduce: (pytest .*)$", failed, re.MULTILINE)
+    words = [shlex.split(line) for line in lines]
+    assert [test for _, test, *_ in words] == [
+        "test_race.py::test_race[it's; touch ran #]",
+        "test_race.py::test_race[a/x]",
+        "test_race.py::test_race[b/x]",
+    ]
+    assert len({file for *_, file in words}) == 3
+    replayed = run_pytest(tmp_path, *words[0][1:])
+    assert "got data hash" in replayed.stdout
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_replay_of_another_test_is_refused(tmp_path: Path) -> None:
+    """Would fail if a test passed without the replay that was asked for."""
+    (tmp_path / "test_race.py").write_text(RACE)
+    replay = Replay("test_other.py::test", "fifo", 0, 2, "pytorch_gloo", 0)
+    file = str(replay_file.write(replay, tmp_path))
+    refused = run_pytest(tmp_path, "test_race.py", "--simmesh-replay", file)
+    assert refused.returncode == 4
+    assert "expected the test 'test_other.py::test'" in refused.stderr
 
 
 def test_one_schedule_hides_a_race(tmp_path: Path) -> None:

@@ -92,6 +92,11 @@ TEST(PlanCommand, RefusesWhatMakesNoSense) {
   expect_refused("plan --mesh 2 --shape 4 --from R --to R --planner best", "got 'best'");
   expect_refused("plan --mesh 2 --shape 4 --dtype float8 --from R --to R", "float8");
   expect_refused("plan --mesh 0 --shape 4 --from R --to R", "");
+  const std::string max = "9223372036854775807";
+  expect_refused("plan --mesh " + max + " --shape 4 --from 'S(0)' --to R --planner graph",
+                 "a mesh of at most 1048576 ranks");
+  expect_refused("plan --mesh 3x2 --shape " + max + " --from 'P(sum),R' --to '_S(0,2),P(sum)'",
+                 "a tensor of at most 4398046511104 bytes");
   expect_refused("plan --mesh 2 --shape 9999999999x9999999999 --from R --to R", "");
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/check/error.h"
+#include "core/check/start_threads.h"
 
 namespace simmesh::zero {
 
@@ -30,7 +31,12 @@ int open_file(const std::string& folder) {
 }  // namespace
 
 FileStore::FileStore(const Options& options) : options_(options), file_(open_file(options.folder)) {
-  thread_ = std::thread([this] { run(); });
+  try {
+    thread_ = start_thread(store_source, [this] { run(); });
+  } catch (...) {
+    close(file_);
+    throw;
+  }
 }
 
 FileStore::~FileStore() {

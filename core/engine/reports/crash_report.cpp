@@ -217,13 +217,18 @@ std::unique_ptr<std::byte[]> give_signal_stack() { return nullptr; }
 
 #endif
 
+// Ends the program with a report if a rank is active, whose call would have ended it in silence.
+void report_exit(std::string_view call) noexcept {
+  Rank* rank = Rank::active();
+  if (!rank) return;
+  Line reason;
+  reason.add("{}; expected it to return from the body that World::run runs, or to throw", call);
+  end_program(
+      {.run = *watched_run, .rank = rank->id(), .where = "engine/exit", .reason = reason.text()});
+}
+
 ThreadEnd::~ThreadEnd() {
-  if (Rank* rank = Rank::active())
-    end_program({.run = *watched_run,
-                 .rank = rank->id(),
-                 .where = "engine/exit",
-                 .reason = "called std::exit, or ended its thread; expected it to return from the "
-                           "body that World::run runs, or to throw"});
+  report_exit("called std::exit, or ended its thread");
   if (!signal_stack) return;
   stack_t off = {};
   off.ss_flags = SS_DISABLE;
@@ -235,6 +240,8 @@ ThreadEnd::~ThreadEnd() {
 CrashWatch::CrashWatch(const ReportedRun& run) : outer_(std::exchange(watched_run, &run)) {
   if (std::exchange(thread_end.is_prepared, true)) return;
   install_handlers();
+  static const int refused = std::at_quick_exit([] { report_exit("called std::quick_exit"); });
+  SIMMESH_CHECK(refused == 0, "no handler for std::quick_exit");
   thread_end.signal_stack = give_signal_stack();
 }
 

@@ -10,9 +10,9 @@ namespace simmesh {
 class ReportedRun;
 
 // A crash is the end of a program inside a rank that no Outcome can report: a stack that overflows,
-// std::terminate, std::exit, a rank that never gives up its turn. The report goes to standard
-// error, after what the program printed; it names the rank, the reason, the rank's last operation,
-// its calls and the line that reproduces the run.
+// std::terminate, std::exit, std::quick_exit, a rank that never gives up its turn. The report goes
+// to standard error, after what the program printed; it names the rank, the reason, the rank's last
+// operation, its calls and the line that reproduces the run.
 
 // crash_status is the exit status of a program that a crash report ends: as of abort, in the
 // numbers of shells.
@@ -21,7 +21,8 @@ inline constexpr int crash_status = 134;
 // CrashWatch reports, in its scope, signals that end the program on the calling thread while a rank
 // of the run is active there: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT. A stack that overflows
 // ends the program with crash_status. After the report of another signal, the earlier handler gets
-// it. A rank that calls std::exit ends the program with crash_status too. Under a sanitizer signals
+// it. A rank that calls std::exit or
+// std::quick_exit ends the program with crash_status too. Under a sanitizer signals
 // are left to the sanitizer. Handlers belong to the process: the first scope installs them, and
 // they stay. Scopes nest, as Worlds do.
 class CrashWatch {

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <fmt/format.h>
 #include <mutex>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "core/check/start_threads.h"
 #include "core/engine/reports/crash_report.h"
 #include "core/engine/reports/interrupt.h"
 #include "core/engine/reports/reported_run.h"
@@ -86,8 +88,14 @@ class WatchdogThread {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([this] { look(); }).detach();
+    std::exception_ptr refusal;
+    try {
+      start_thread("engine/watchdog", [this] { look(); }).detach();
+    } catch (...) {
+      refusal = std::current_exception();
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (refusal) std::rethrow_exception(refusal);
   }
 
   [[noreturn]] void look() {

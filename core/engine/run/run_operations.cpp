@@ -14,12 +14,28 @@ namespace {
 // A handler that catches everything may be in a loop around an operation.
 constexpr std::uint8_t times_ended_max = 200;
 
+// Raises if a rank is used by another rank, or by a thread that runs none.
+void expect_own(const Rank& rank, const CallSite& site) {
+  const Rank* user = Rank::active();
+  if (user == &rank) [[likely]]
+    return;
+  raise(ErrorKind::runtime_error, "engine/rank",
+        "at {}: expected rank {} to be used in its own body, got it used by {}", to_string(site),
+        rank.id(), user ? fmt::format("rank {}", user->id()) : "a thread that runs no rank");
+}
+
 }  // namespace
 
 // Forwards the calls of a rank to its run, which rank.h doesn't know.
 World& Rank::world() { return run_->world(); }
-void Rank::yield(CallSite site) { run_->yield(*this, site); }
-void Rank::sleep(double seconds, CallSite site) { run_->sleep(*this, seconds, site); }
+void Rank::yield(CallSite site) {
+  expect_own(*this, site);
+  run_->yield(*this, site);
+}
+void Rank::sleep(double seconds, CallSite site) {
+  expect_own(*this, site);
+  run_->sleep(*this, seconds, site);
+}
 double Rank::seconds() const { return run_->seconds(); }
 void Rank::heartbeat(CallSite site) { run_->heartbeat(*this, site); }
 

@@ -4,11 +4,10 @@
 #include <charconv>
 #include <deque>
 #include <fmt/format.h>
-#include <fstream>
-#include <sstream>
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/check/read_file.h"
 #include "core/engine/schedules/random_stream.h"
 
 namespace simmesh {
@@ -164,20 +163,12 @@ class GuidedPolicy final : public SchedulePolicy {
   std::deque<RankId> runnable_;
 };
 
+constexpr std::size_t schedule_bytes_max = std::size_t(1) << 30;
+
 template <class Integer>
 bool parse_integer(std::string_view text, Integer& value) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    raise(ErrorKind::value_error, "engine/schedule",
-          "expected a file with a recorded schedule, but '{}' can't be read", path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 }  // namespace
@@ -238,7 +229,10 @@ Schedule Schedule::parse(std::string_view text) {
   if (auto choices = after("choices:"); !choices.empty()) return replay(choices);
   if (text.substr(0, 7) == "guided:") return guided(choices_from_string(text.substr(7)));
   if (auto path = after("replay:"); !path.empty()) {
-    Schedule result = replay(read_file(std::string(path)));
+    Schedule result = replay(read_file({.where = "engine/schedule",
+                                        .what = "a file with a recorded schedule",
+                                        .path = std::string(path),
+                                        .bytes_max = schedule_bytes_max}));
     result.name_ = std::string(text);
     return result;
   }

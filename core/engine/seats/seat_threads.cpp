@@ -1,9 +1,12 @@
 #include "core/engine/seats/seat_threads.h"
 
 #include <csignal>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <unistd.h>
+
+#include "core/check/start_threads.h"
 
 namespace simmesh {
 
@@ -29,24 +32,31 @@ SeatThreads& SeatThreads::of_process() {
 
 // Signals are for the program's own threads.
 SeatThread& SeatThreads::make() {
-  guarded_->threads.push_back(std::make_unique<SeatThread>());
-  SeatThread& made = *guarded_->threads.back();
+  auto made = std::make_unique<SeatThread>();
   sigset_t all, before;
   sigfillset(&all);
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGURG}) sigdelset(&all, signal);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread([&made] {
-    for (;;) {
-      made.turn.acquire();
-      std::function<void()> job;
-      job.swap(made.job);
-      job();
-    }
-  });
-  made.thread = thread.native_handle();
-  thread.detach();
+  std::thread thread;
+  std::exception_ptr refusal;
+  try {
+    thread = start_thread("engine/world", [seat = made.get()] {
+      for (;;) {
+        seat->turn.acquire();
+        std::function<void()> job;
+        job.swap(seat->job);
+        job();
+      }
+    });
+  } catch (...) {
+    refusal = std::current_exception();
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return made;
+  if (refusal) std::rethrow_exception(refusal);
+  made->thread = thread.native_handle();
+  thread.detach();
+  guarded_->threads.push_back(std::move(made));
+  return *guarded_->threads.back();
 }
 
 std::vector<SeatThread*> SeatThreads::take(std::size_t count) {

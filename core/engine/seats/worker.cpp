@@ -2,8 +2,10 @@
 
 #include <boost/fiber/context.hpp>
 #include <boost/fiber/fiber.hpp>
+#include <functional>
 #include <thread>
 
+#include "core/check/start_threads.h"
 #include "core/engine/reports/crash_report.h"
 #include "core/engine/seats/fiber_scheduler.h"
 #include "core/memory/data_mode.h"
@@ -25,9 +27,11 @@ struct ArenaStack {
 }  // namespace
 
 void Worker::run_all(SeatedRun& run, const StackArena& stacks) {
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < run.turns().threads(); ++i)
-    threads.emplace_back([&run, &stacks, i] { Worker(run, stacks, i).work(); });
+  std::function<void(std::size_t)> work = [&run, &stacks](std::size_t other) {
+    Worker(run, stacks, other + 1).work();
+  };
+  std::vector<std::jthread> threads =
+      start_threads({.where = "engine/world", .count = run.turns().threads() - 1}, work);
   Worker(run, stacks, 0).work();
 }
 

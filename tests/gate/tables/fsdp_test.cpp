@@ -108,6 +108,14 @@ TEST(GateFsdp, EveryModelTrains) {
     }
 }
 
+// If this fails, gradients overflow, and a gate passes with losses of 0.
+TEST(GateFsdp, RefusesFactorsThatOverflow) {
+  for (const char* factor : {"1e-60", "5e-324", "-1.0", "nan", "inf", "1e10"})
+    testing::expect_refused("[mesh]\nshape = [2]\n[parallel]\nfsdp = { gradient_divide_factor = " +
+                                std::string(factor) + " }\n",
+                            "gradient_divide_factor");
+}
+
 // Mixed precision changes bits, so this only checks that the run ends and that no divide factor
 // changes the loss of the first step.
 TEST(GateFsdp, MixedPrecisionAndFactorsRun) {

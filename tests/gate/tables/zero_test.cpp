@@ -57,6 +57,8 @@ TEST(GateZero, ErrorsSayWhere) {
   expect_bad_zero("stage = 2, reduce_bucket = 3", "'reduce_bucket_size'");
   expect_bad_zero("stage = 5", "zero_optimization.stage: expected 0, 1, 2 or 3, got 5");
   expect_bad_zero("mesh = \"tp\"", "tp");
+  for (const char* value : {"nan", "-inf", "1979-05-27", "[07:32:00]", "{ a = inf }"})
+    expect_bad_zero(std::string("overlap_comm = ") + value, "a value that JSON has");
   expect_bad_zero("reduce_bucket_size = \"many\"", "unable to parse string as an integer");
 }
 

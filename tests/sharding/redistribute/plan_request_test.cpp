@@ -1,6 +1,8 @@
 #include "sharding/redistribute/plan_request.h"
 
+#include <cstdint>
 #include <gtest/gtest.h>
+#include <limits>
 
 #include "tests/expect_error.h"
 
@@ -22,6 +24,20 @@ TEST(PlanRequest, NamesPlanners) {
   EXPECT_EQ(planner_choice_from_string("graph"), PlannerChoice::graph);
   testing::expect_error([] { planner_choice_from_string("best"); }, ErrorKind::value_error,
                         "automatic, greedy or graph, got 'best'");
+}
+
+// If this fails, bytes and costs of a plan overflow.
+TEST(PlanRequest, HasBounds) {
+  PlanRequest request{.shape = {1 << 20, 1 << 20}, .mesh_shape = {1 << 10, 1 << 10}};
+  check_bounds(request);
+  request.dtype = DType::float64;
+  testing::expect_error([&] { check_bounds(request); }, ErrorKind::value_error,
+                        "expected a tensor of at most 4398046511104 bytes, got float64[1048576, ");
+  request.shape = {0, std::numeric_limits<std::int64_t>::max()};
+  check_bounds(request);
+  request.mesh_shape = {std::numeric_limits<std::int64_t>::max(), 3};
+  testing::expect_error([&] { check_bounds(request); }, ErrorKind::value_error,
+                        "expected a mesh of at most 1048576 ranks, got [9223372036854775807, 3]");
 }
 
 }  // namespace

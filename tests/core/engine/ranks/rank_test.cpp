@@ -1,9 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
+#include <thread>
 
 #include "core/check/error.h"
 #include "core/engine/world.h"
 #include "core/tensor/tensor.h"
+#include "tests/every_schedule.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
@@ -41,6 +45,22 @@ TEST(Rank, StreamsAreItsOwn) {
   ASSERT_TRUE(world.run([&](Rank& rank) { words[rank.id()] = rank.random().next(); }).ok());
   EXPECT_NE(words[0], words[1]);
   EXPECT_EQ(words[1], RandomStream(4, 1).next());
+}
+
+// If this fails, a rank that uses the Rank of another one, or that lends its own to a thread, ends
+// the program by a signal.
+TEST(Rank, IsUsedInItsOwnBodyOnly) {
+  Rank* first = nullptr;
+  run_every_schedule(2, [&](Rank& rank) {
+    if (rank.id() == 0) first = &rank;
+    rank.yield();
+    if (rank.id() == 0 || first == nullptr) return;
+    std::string refusal = testing::error_text([&] { first->yield(); });
+    EXPECT_THAT(refusal, ::testing::HasSubstr("expected rank 0 to be used in its own body, got it "
+                                              "used by rank 1"));
+    std::thread([&] { refusal = testing::error_text([&] { rank.sleep(1); }); }).join();
+    EXPECT_THAT(refusal, ::testing::HasSubstr("got it used by a thread that runs no rank"));
+  });
 }
 
 }  // namespace

@@ -133,6 +133,14 @@ TEST(CrashReportDeathTest, ExitWhileOthersWaitNamesTheRank) {
               AllOf(reports("called std::exit"), HasSubstr("rank 0: waited in waiting")));
 }
 
+// If this fails, a rank ends the program with the status of its choice, as if all were well.
+TEST(CrashReportDeathTest, QuickExitNamesTheRank) {
+  EXPECT_EXIT(run_three([](Rank& rank) {
+                if (rank.id() == 1) std::quick_exit(0);
+              }),
+              ::testing::ExitedWithCode(crash_status), reports("called std::quick_exit"));
+}
+
 TEST(CrashReportDeathTest, PrimitivesOfBoostFiberAreRefusedWithWhatToUse) {
   auto refused = AllOf(reports("waits in a primitive of Boost.Fiber"), HasSubstr("Rank::yield"));
   EXPECT_EXIT(run_three([](Rank& rank) {

@@ -42,6 +42,15 @@ std::vector<Other> others_of(const PythonCall& call, std::size_t count) {
   return others;
 }
 
+// Brings a tensor that is the operand of each element to rest. In place all elements need it so, and
+// PyTorch brings it there once for the whole list.
+Other at_rest(Other other) {
+  if (!other.tensor.is_defined() || !other.tensor.distribution()) return other;
+  DTensor value = DTensor::of(other.tensor);
+  other.tensor = value.redistribute(Placements(value.placements().size(), Replicate())).as_tensor();
+  return other;
+}
+
 constexpr const char* with_other_signature = "Tensor[] self, Scalar|Tensor|Tensor[]|Scalar[] other";
 
 using OfNumber = Tensor (*)(const Tensor& a, Number b);
@@ -61,6 +70,8 @@ void add_list_function(PythonFunctions& functions, const std::string& name, OfNu
   auto each = [=](PythonCall& call, bool in_place) -> PythonValue {
     std::vector<Tensor> selves = call.tensors("self");
     std::vector<Other> others = others_of(call, selves.size());
+    if (in_place && call.is_tensor("other") && !others.empty())
+      others.assign(others.size(), at_rest(others[0]));
     for (std::size_t i = 0; i < selves.size(); ++i) {
       const Op& op = *find_op(name);
       const Attributes element = {attribute::of_list = true};

@@ -3,6 +3,7 @@
 #include "core/ops/elementwise/interpolation.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
+#include "core/ops/elementwise/special.h"
 #include "core/ops/kernels/pointwise_op.h"
 #include "core/samples/sample_list.h"
 
@@ -35,6 +36,10 @@ constexpr Unary unary_ops[] = {
     {"isnan", "ab"},       {"isinf", "ab"},        {"isfinite", "ab"},
     {"logical_not", "ab"}, {"complex_abs", "ab2"}, {"complex_conj", "ab2"},
     {"lgamma", "p:ab"},    {"digamma", "p:ab"},    {"trigamma", "p:ab"},
+    {"frac", "ab"},        {"signbit", "ab"},      {"isposinf", "ab"},
+    {"isneginf", "ab"},    {"deg2rad", "ab"},      {"rad2deg", "ab"},
+    {"sinc", "ab"},        {"i0", "ab"},           {"special_entr", "p:ab"},
+    {"erfinv", "u:ab"},
 };
 
 // Ops at the limits of their domain: outside of it the result is NaN or infinite.
@@ -52,15 +57,16 @@ constexpr Unary unary_integer_ops[] = {
 };
 
 constexpr std::string_view broadcasting_ops[] = {
-    "eq",    "ne",    "lt",          "le",         "gt",          "ge",        "add",
-    "sub",   "rsub",  "mul",         "maximum",    "minimum",     "fmax",      "fmin",
-    "atan2", "hypot", "logical_and", "logical_or", "logical_xor", "logaddexp", "copysign",
+    "eq",          "ne",        "lt",       "le",        "gt",          "ge",
+    "add",         "sub",       "rsub",     "mul",       "maximum",     "minimum",
+    "fmax",        "fmin",      "atan2",    "hypot",     "logical_and", "logical_or",
+    "logical_xor", "logaddexp", "copysign", "heaviside",
 };
 constexpr std::string_view broadcasting_shapes[] = {"ab ab", "ab b", "a1 ab", "ab .", "b abc"};
 
-constexpr std::string_view integer_pair_ops[] = {"add",        "sub",        "mul", "maximum",
-                                                 "minimum",    "eq",         "lt",  "bitwise_and",
-                                                 "bitwise_or", "bitwise_xor"};
+constexpr std::string_view integer_pair_ops[] = {"add",        "sub",         "mul", "maximum",
+                                                 "minimum",    "eq",          "lt",  "bitwise_and",
+                                                 "bitwise_or", "bitwise_xor", "gcd", "lcm"};
 
 std::vector<OpSample> listed_samples() {
   std::vector<OpSample> samples;
@@ -91,6 +97,11 @@ std::vector<OpSample> activation_samples() {
       {"gelu_backward", "ab ab", {attribute::approximate = "tanh"}},
       {"softplus", "ab", {attribute::beta = 0.5, attribute::threshold = 2.0}},
       {"elu", "ab", {attribute::alpha = 0.5}},
+      {"celu", "ab", {attribute::alpha = 0.5}},
+      {"hardshrink", "ab", {attribute::lambda = 0.75}},
+      {"softshrink", "ab", {attribute::lambda = 0.75}},
+      {"logit", "u:ab", {attribute::min = 0.125}},
+      {"_prelu_kernel", "ab b"},
       {"nan_to_num",
        "ab",
        {attribute::nan = 0.0, attribute::posinf = 64.0, attribute::neginf = -64.0}},

@@ -7,6 +7,7 @@
 #include "core/ops/call.h"
 #include "sharding/propagation/candidates.h"
 #include "sharding/propagation/choose.h"
+#include "sharding/strategies/derived_rows.h"
 #include "sharding/strategies/filled_rows.h"
 #include "sharding/strategies/strategy_of.h"
 
@@ -41,6 +42,7 @@ StrategyRows rows_of(const PropagationRequest& request, const MeshRequest& mesh_
                      const ShardingStrategy& strategy, const TensorTypes& outputs) {
   StrategyRows rows = strategy.rows ? strategy.rows(mesh_request.call) : StrategyRows();
   rows = filled_rows(std::move(rows), mesh_request.call, mesh_request.given);
+  if (strategy.is_derived) rows = derived_rows(std::move(rows), mesh_request.given);
   if (request.keeps_bits)
     rows.erase(std::remove_if(rows.begin(), rows.end(),
                               [&](const StrategyRow& row) {

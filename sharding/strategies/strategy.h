@@ -138,6 +138,9 @@ struct ShardingStrategy {
   // Inputs, by position, that the op adds to its result without rounding in between: in exact
   // arithmetic a replicated one may become partial.
   std::uint32_t addends = 0;
+  // True if PyTorch has no strategy for the op and derives one from its decomposition: see
+  // derived_rows.
+  bool is_derived = false;
   // True if the op computes nothing and only brings its inputs to one of its rows, so that other
   // valid rows don't count as missing.
   bool only_aligns = false;

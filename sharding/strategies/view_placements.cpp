@@ -30,15 +30,32 @@ std::int64_t cut_size(std::int64_t size, std::int64_t parts, std::int64_t factor
   return divides(parts * factor, size) ? size / parts : varies;
 }
 
+// FirstCut is the first dim of a group that a plain shard cuts, by its place among the dims of the
+// input, and the number of parts into which the first mesh dim cuts it.
+struct FirstCut {
+  std::size_t at = 0;
+  std::int64_t parts = 1;
+};
+
+FirstCut first_cut(const DimGroup& group, const MeshRequest& request) {
+  const Placements& given = *request.given[0];
+  for (std::size_t at = 0; at < group.from.size(); ++at)
+    for (std::size_t mesh_dim = 0; mesh_dim < given.size(); ++mesh_dim)
+      if (given[mesh_dim].is_shard() && given[mesh_dim].dim() == group.from[at])
+        return {at, request.mesh_shape[mesh_dim]};
+  return {};
+}
+
 // GroupOnMesh follows the shards of one group of dims over the mesh dims.
 class GroupOnMesh {
  public:
-  GroupOnMesh(const DimGroup& group, const ViewCall& view)
+  GroupOnMesh(const DimGroup& group, const ViewCall& view, const MeshRequest& request)
       : group_(group),
         is_strict_(view.is_strict),
         held_(sizes_of(group.from, view.from)),
         seen_(sizes_of(group.to, view.to)),
-        first_part_(seen_.empty() ? 0 : seen_[0]) {}
+        first_part_(seen_.empty() ? 0 : seen_[0]),
+        first_cut_(first_cut(group, request)) {}
 
   const DimGroup& group() const { return group_; }
 
@@ -66,7 +83,10 @@ class GroupOnMesh {
   std::optional<Placement> plain(std::size_t at, std::int64_t parts) {
     bool is_last = at + 1 == held_.size();
     if (!is_last && !divides(parts, held_[at])) return uneven_merge(at, parts);
-    if (group_.is_cut_anew() && at > 0) return std::nullopt;
+    if (group_.is_cut_anew() && at > 0) {
+      bool is_uneven = first_cut_.at == at && !divides(first_cut_.parts, first_part_);
+      return is_uneven ? uneven_parts(first_cut_.parts) : std::nullopt;
+    }
     if (at == 0) return group_.to.size() == 1 ? merged(0, 1, parts) : plain_part(parts);
     return merged(at, 1, parts);
   }
@@ -173,6 +193,7 @@ class GroupOnMesh {
   Dims held_;  // sizes of the dims of the input in the remaining piece; varies where they differ
   Dims seen_;  // and those of the output
   std::int64_t first_part_;  // of the output, before anything was cut
+  FirstCut first_cut_;
 };
 
 // True if some mesh dims split a dim of the input in an order other than ascending.
@@ -185,7 +206,7 @@ bool has_own_order(const MeshRequest& request, std::int64_t dim) {
 
 MeshCandidate viewed_placements(const MeshRequest& request, const ViewCall& view) {
   std::vector<GroupOnMesh> groups;
-  for (const DimGroup& group : view.map) groups.emplace_back(group, view);
+  for (const DimGroup& group : view.map) groups.emplace_back(group, view, request);
   Placements inputs, outputs;
   for (std::size_t mesh_dim = 0; mesh_dim < request.mesh_shape.size(); ++mesh_dim) {
     Placement input = (*request.given[0])[mesh_dim];

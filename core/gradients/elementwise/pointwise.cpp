@@ -86,31 +86,34 @@ GradientRule modulo_gradient(RoundingMode rounding) {
   };
 }
 
+// Returns the slope of a power in its exponent. 0^e has slope zero from e = 0 on.
+Tensor exponent_slope(const GradientCall& call) {
+  const Tensor& e = call.input(1);
+  const Tensor& y = call.output();
+  if (call.has_input(0)) {
+    const Tensor& x = call.input(0);
+    Tensor is_flat = ge(e, 0);
+    is_flat = logical_and(eq(x, 0), is_flat);
+    return where(is_flat, 0, y * log(x));
+  }
+  Number base = call.attributes().get_or(attribute::self, 1);
+  Tensor slope = y * log(full({}, e.dtype(), base.as<double>()));
+  return base.as<double>() == 0 ? where(ge(e, 0), 0, slope) : slope;
+}
+
 Gradients pow_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   Tensor g = call.gradient();
-  if (call.needs(0)) {
-    const Tensor& x = call.input(0);
-    if (call.has_input(1)) {
-      const Tensor& e = call.input(1);
-      Tensor slope = g * (e * pow(x, e - 1));
-      result[0] = summed_to_input(call, 0, where(eq(e, 0), 0, slope));
-    } else {
-      Number n = call.attributes().get_or(attribute::exponent, 1);
-      auto e = n.as<double>();
-      result[0] = summed_to_input(call, 0, e == 0 ? zeros_like(g) : g * (pow(x, e - 1) * e));
-    }
-  }
-  if (call.needs(1)) {
+  if (call.needs(1)) result[1] = summed_to_input(call, 1, g * exponent_slope(call));
+  if (!call.needs(0)) return result;
+  const Tensor& x = call.input(0);
+  if (call.has_input(1)) {
     const Tensor& e = call.input(1);
-    const Tensor& y = call.output();
-    bool is_tensor = call.has_input(0);
-    Tensor x = is_tensor
-                   ? call.input(0)
-                   : full({}, e.dtype(), call.attributes().get_or(attribute::self, 1).as<double>());
-    // 0^e has gradient zero in e from e = 0 on.
-    Tensor flat = logical_and(eq(x, 0), ge(e, 0));
-    result[1] = summed_to_input(call, 1, where(flat, 0, g * (y * log(x))));
+    Tensor slope = g * (e * pow(x, e - 1));
+    result[0] = summed_to_input(call, 0, where(eq(e, 0), 0, slope));
+  } else {
+    auto e = call.attributes().get_or(attribute::exponent, 1).as<double>();
+    result[0] = summed_to_input(call, 0, e == 0 ? zeros_like(g) : g * (pow(x, e - 1) * e));
   }
   return result;
 }

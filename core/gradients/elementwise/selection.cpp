@@ -62,88 +62,122 @@ Gradients where_gradient(const GradientCall& call) {
   return result;
 }
 
-// Bound is one of the two bounds of clamp: the masks of where the input is inside of it, at it, and
-// outside of it. A NaN is in none of them.
-struct Bound {
-  bool is_tensor;
-  Tensor inside, at, outside;
-};
-
-// Returns a bound, nullopt if there is none.
-std::optional<Bound> bound_of(const GradientCall& call, std::size_t input, bool is_min) {
-  const Tensor& x = call.input(0);
-  auto compared = [&](const auto& bound) {
-    Tensor below = lt(x, bound), above = gt(x, bound);
-    return Bound{call.has_input(input), is_min ? above : below, eq(x, bound),
-                 is_min ? below : above};
-  };
-  if (call.has_input(input)) return compared(call.input(input));
-  Number number =
-      call.attributes().get_or(is_min ? attribute::min : attribute::max, Number(widest));
-  if (std::isinf(number.as<double>())) return std::nullopt;
-  return compared(number);
-}
-
-// ClampGradient is the gradient of clamp, split into the parts of the input and of the bounds.
-// Where the bounds are in the wrong order, the upper one gets all of it.
-class ClampGradient {
+// Bounds are those of a call of clamp: each is a tensor, a number, or not there. Each comparison
+// with a bound is one op, made once, as in PyTorch: then distributed inputs are redistributed as
+// often as there.
+class Bounds {
  public:
-  explicit ClampGradient(const GradientCall& call)
-      : g_(call.gradient()),
-        min_(bound_of(call, 1, true)),
-        max_(bound_of(call, 2, false)),
-        shares_(follows(ReleaseChange::clamp_gradient_at_bounds)) {
-    if (!call.has_input(1) || !call.has_input(2)) return;
-    bounds_ascend_ = lt(call.input(1), call.input(2));
-    bounds_descend_ = gt(call.input(1), call.input(2));
-  }
+  explicit Bounds(const GradientCall& call)
+      : x_(call.input(0)),
+        min_(bound(call, 1, attribute::min)),
+        max_(bound(call, 2, attribute::max)) {}
 
-  Tensor of_input() const {
-    Tensor g = g_;
-    for (const std::optional<Bound>& bound : {min_, max_})
-      if (bound) g = let_through(*bound, g);
-    return g;
+  bool has_min() const { return min_.tensor.is_defined() || min_.number; }
+  bool has_max() const { return max_.tensor.is_defined() || max_.number; }
+  bool are_tensors() const { return min_.tensor.is_defined() || max_.tensor.is_defined(); }
+  bool are_both() const { return has_min() && has_max(); }
+
+  using OfTensor = Tensor (*)(const Tensor&, const Tensor&);
+  using OfNumber = Tensor (*)(const Tensor&, Number);
+  // Compares the input with a bound.
+  Tensor with_min(OfTensor of_tensor, OfNumber of_number) const {
+    return min_.number ? of_number(x_, *min_.number) : of_tensor(x_, min_.tensor);
   }
-  Tensor of_min() const {
-    if (!bounds_ascend_) return taken(*min_, beyond(*min_));
-    Tensor wins = shares_ ? logical_not(*bounds_descend_) : *bounds_ascend_;
-    return taken(*min_, logical_and(min_->outside, wins));
+  Tensor with_max(OfTensor of_tensor, OfNumber of_number) const {
+    return max_.number ? of_number(x_, *max_.number) : of_tensor(x_, max_.tensor);
   }
-  Tensor of_max() const {
-    if (!bounds_descend_) return taken(*max_, beyond(*max_));
-    return taken(*max_, logical_or(max_->outside, *bounds_descend_));
-  }
+  // Compares the bounds, which are tensors.
+  Tensor min_with_max(OfTensor compare) const { return compare(min_.tensor, max_.tensor); }
+  Tensor max_with_min(OfTensor compare) const { return compare(max_.tensor, min_.tensor); }
 
  private:
-  Tensor beyond(const Bound& bound) const {
-    return shares_ ? logical_not(bound.inside) : bound.outside;
-  }
-  // Returns the elements of which input and bound get one half each.
-  Tensor halved(const Bound& bound) const {
-    return bounds_ascend_ ? logical_and(bound.at, *bounds_ascend_) : bound.at;
-  }
-  Tensor let_through(const Bound& bound, const Tensor& g) const {
-    if (!shares_) return where(logical_or(bound.inside, bound.at), g, 0);
-    if (!bound.is_tensor) return where(bound.inside, g, 0);
-    return where(bound.outside, 0, where(halved(bound), g * 0.5, g));
-  }
-  Tensor taken(const Bound& bound, const Tensor& wins) const {
-    Tensor whole = where(wins, g_, 0);
-    return shares_ ? where(halved(bound), g_ * 0.5, whole) : whole;
+  struct Bound {
+    Tensor tensor;
+    std::optional<Number> number;
+  };
+
+  static Bound bound(const GradientCall& call, std::size_t input, const Attribute<Number>& name) {
+    if (call.has_input(input)) return {call.input(input), std::nullopt};
+    Number number = call.attributes().get_or(name, Number(widest));
+    if (std::isinf(number.as<double>())) return {};
+    return {Tensor(), number};
   }
 
-  Tensor g_;
-  std::optional<Bound> min_, max_;
-  std::optional<Tensor> bounds_ascend_, bounds_descend_;  // if both are tensors
-  bool shares_;
+  Tensor x_;
+  Bound min_, max_;
 };
+
+// Passes the gradient on where the input lies within the bounds, or at them unless they are open.
+Tensor clamp_within(const Tensor& g, const Bounds& bounds, bool has_open_bounds) {
+  auto above = [&] { return has_open_bounds ? bounds.with_min(gt, gt) : bounds.with_min(ge, ge); };
+  auto below = [&] { return has_open_bounds ? bounds.with_max(lt, lt) : bounds.with_max(le, le); };
+  if (!bounds.are_both()) return where(bounds.has_min() ? above() : below(), g, 0);
+  Tensor is_above = above();
+  return where(logical_and(is_above, below()), g, 0);
+}
+
+// An input at a tensor that bounds it gets one half of the gradient, the bound the other.
+Tensor clamp_of_input(const Tensor& g, const Bounds& bounds) {
+  if (!bounds.has_max())
+    return masked_fill(where(bounds.with_min(eq, eq), g * 0.5, g), bounds.with_min(lt, lt), 0);
+  if (!bounds.has_min())
+    return masked_fill(where(bounds.with_max(eq, eq), g * 0.5, g), bounds.with_max(gt, gt), 0);
+  Tensor ascend = bounds.min_with_max(lt);
+  Tensor at_min = bounds.with_min(eq, eq);
+  Tensor halved = logical_and(logical_or(at_min, bounds.with_max(eq, eq)), ascend);
+  Tensor is_under = bounds.with_min(lt, lt);
+  Tensor is_outside = logical_or(is_under, bounds.with_max(gt, gt));
+  return masked_fill(where(halved, g * 0.5, g), is_outside, 0);
+}
+
+Tensor clamp_of_min(const Tensor& g, const Bounds& bounds) {
+  if (!bounds.has_max())
+    return masked_fill(where(bounds.with_min(eq, eq), g * 0.5, g), bounds.with_min(gt, gt), 0);
+  Tensor ascend = bounds.min_with_max(lt), meet = bounds.min_with_max(eq);
+  Tensor wins = logical_and(ascend, bounds.with_min(le, le));
+  wins = logical_or(wins, logical_and(meet, bounds.with_min(lt, lt)));
+  return masked_fill(where(bounds.with_min(eq, eq), g * 0.5, g), logical_not(wins), 0);
+}
+
+// Where the bounds are in the wrong order, the upper one gets all of the gradient.
+Tensor clamp_of_max(const Tensor& g, const Bounds& bounds) {
+  if (!bounds.has_min())
+    return masked_fill(where(bounds.with_max(eq, eq), g * 0.5, g), bounds.with_max(lt, lt), 0);
+  Tensor ascend = bounds.min_with_max(lt), meet = bounds.min_with_max(eq);
+  Tensor descend = bounds.max_with_min(lt);
+  Tensor wins = logical_or(descend, logical_and(ascend, bounds.with_max(ge, ge)));
+  wins = logical_or(wins, logical_and(meet, bounds.with_max(gt, gt)));
+  Tensor halved = logical_and(bounds.with_max(eq, eq), ascend);
+  return masked_fill(where(halved, g * 0.5, g), logical_not(wins), 0);
+}
+
+// Before release 2.15 an input at a bound gets the whole gradient.
+Tensor closed_clamp_of_min(const Tensor& g, const Bounds& bounds) {
+  Tensor is_under = bounds.with_min(lt, lt);
+  if (bounds.has_max()) is_under = logical_and(bounds.min_with_max(lt), is_under);
+  return where(is_under, g, 0);
+}
+Tensor closed_clamp_of_max(const Tensor& g, const Bounds& bounds) {
+  Tensor is_over = bounds.with_max(gt, gt);
+  if (bounds.has_min()) is_over = logical_or(bounds.max_with_min(lt), is_over);
+  return where(is_over, g, 0);
+}
 
 Gradients clamp_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
-  ClampGradient gradient(call);
-  if (call.needs(0)) result[0] = summed_to_input(call, 0, gradient.of_input());
-  if (call.needs(1)) result[1] = summed_to_input(call, 1, gradient.of_min());
-  if (call.needs(2)) result[2] = summed_to_input(call, 2, gradient.of_max());
+  Bounds bounds(call);
+  Tensor g = call.gradient();
+  bool shares = follows(ReleaseChange::clamp_gradient_at_bounds);
+  if (call.needs(1))
+    result[1] =
+        summed_to_input(call, 1, shares ? clamp_of_min(g, bounds) : closed_clamp_of_min(g, bounds));
+  if (call.needs(2))
+    result[2] =
+        summed_to_input(call, 2, shares ? clamp_of_max(g, bounds) : closed_clamp_of_max(g, bounds));
+  if (call.needs(0))
+    result[0] = summed_to_input(call, 0,
+                                shares && bounds.are_tensors() ? clamp_of_input(g, bounds)
+                                                               : clamp_within(g, bounds, shares));
   return result;
 }
 

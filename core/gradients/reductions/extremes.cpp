@@ -20,6 +20,12 @@ Gradients shared_gradient(const GradientCall& call) {
   return {dims.empty() ? g : g / sum(winners, dims, true)};
 }
 
+Gradients extreme_gradient(const GradientCall& call) {
+  std::size_t rank = call.input_type(0).shape.size();
+  bool is_of_all = reduced_dims(call.attributes(), rank).size() == rank;
+  return is_of_all ? evenly_shared(call) : shared_gradient(call);
+}
+
 // The element that the index selects gets the whole gradient.
 Gradients indexed_gradient(const GradientCall& call) {
   const Shape& shape = call.input_type(0).shape;
@@ -36,8 +42,8 @@ void extremes_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"amax", {shared_gradient, {.inputs = 1, .outputs = 1}}},
       {"amin", {shared_gradient, {.inputs = 1, .outputs = 1}}},
-      {"max", {shared_gradient, {.inputs = 1, .outputs = 1}}},
-      {"min", {shared_gradient, {.inputs = 1, .outputs = 1}}},
+      {"max", {extreme_gradient, {.inputs = 1, .outputs = 1}}},
+      {"min", {extreme_gradient, {.inputs = 1, .outputs = 1}}},
       {"max.dim", {indexed_gradient, {.outputs = 0b10}}},
       {"min.dim", {indexed_gradient, {.outputs = 0b10}}},
   };

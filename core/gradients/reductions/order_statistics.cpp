@@ -1,24 +1,14 @@
 #include "core/gradients/gradient_table.h"
+#include "core/gradients/spread.h"
 #include "core/ops/attribute_names.h"
-#include "core/ops/elementwise/comparison.h"
-#include "core/ops/elementwise/logic.h"
-#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/scattering.h"
-#include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
 
 namespace {
-
-// Elements that equal the median share its gradient.
-Gradients median_gradient(const GradientCall& call) {
-  const Tensor &x = call.input(0), &result = call.output();
-  Tensor winners = logical_or(eq(x, result), logical_and(isnan(x), isnan(result)));
-  return {call.gradient() * winners / sum(winners)};
-}
 
 // The gradient goes to the selected element.
 Gradients median_dim_gradient(const GradientCall& call) {
@@ -38,10 +28,10 @@ Gradients median_dim_gradient(const GradientCall& call) {
 
 void order_statistics_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
-      {"median", {median_gradient, {.inputs = 1, .outputs = 1}}},
+      {"median", {evenly_shared, {.inputs = 1, .outputs = 1}}},
       {"median_dim", {median_dim_gradient, {.outputs = 0b10}}},
       {"nanmedian_dim", {median_dim_gradient, {.outputs = 0b10}}},
-      {"nanmedian", {median_gradient, {.inputs = 1, .outputs = 1}}},
+      {"nanmedian", {evenly_shared, {.inputs = 1, .outputs = 1}}},
   };
   table.add(gradients);
 }

@@ -1,5 +1,6 @@
 #include "core/ops/neural/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -62,16 +63,27 @@ Tensor weighted(Tensor weights, const Tensor& v, const Attention& options) {
   return matmul(weights, v);
 }
 
+// PyTorch runs attention on a CPU as one op where it can. Distributed operands show that: they are
+// brought to the rows of that op. Its gradient is that of the single products here, so a call that
+// is differentiated is made of these.
+bool is_one_op(const Tensor& q, const Tensor& k, const Tensor& v, const Attention& options) {
+  bool is_plain = !q.distribution() && !k.distribution() && !v.distribution();
+  bool is_recorded =
+      compute_mode().grad_enabled && (q.requires_grad() || k.requires_grad() || v.requires_grad());
+  if (is_plain || is_recorded || options.is_causal || options.mask.is_defined() ||
+      options.dropout > 0)
+    return false;
+  const Shape &queries = q.shape(), &keys = k.shape(), &values = v.shape();
+  std::size_t dims = queries.size();
+  if ((dims != 3 && dims != 4) || keys != values || keys.size() != dims) return false;
+  bool has_same_heads = std::equal(queries.begin(), queries.end() - 2, keys.begin());
+  return has_same_heads && queries.back() == keys.back() && q.numel() > 0 && k.numel() > 0;
+}
+
 }  // namespace
 
 Tensor attention_weights(const Tensor& q, const Tensor& k, const Attention& options) {
   return weights_of(matmul(q, transpose(k, -2, -1)) * scale_of(q, options), options);
-}
-
-Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
-                                    const Attention& options) {
-  check_operands(q, k, v, options);
-  return weighted(attention_weights(q, k, options), v, options);
 }
 
 Tensor math_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attention& options) {
@@ -151,6 +163,13 @@ const Op flash_attention_op = {
     .kernel = attend,
 };
 
+// Computes scaled_dot_product_attention of pieces.
+const Op attention_op = {
+    .name = "scaled_dot_product_attention",
+    .shape = flash_attention_type,
+    .kernel = attend,
+};
+
 Attributes attention_attributes(const Tensor& q, const FlashAttentionOptions& options) {
   double width = q.dim() == 0 ? 1.0 : double(q.shape().back());
   return {attribute::is_causal = options.is_causal,
@@ -158,6 +177,19 @@ Attributes attention_attributes(const Tensor& q, const FlashAttentionOptions& op
 }
 
 }  // namespace
+
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const Attention& options) {
+  check_operands(q, k, v, options);
+  if (q.dim() == 3 && is_one_op(q, k, v, options))
+    return squeeze(
+        scaled_dot_product_attention(unsqueeze(q, 0), unsqueeze(k, 0), unsqueeze(v, 0), options),
+        0);
+  if (is_one_op(q, k, v, options))
+    return call_one(attention_op, {q, k, v},
+                    {attribute::is_causal = false, attribute::scale = scale_of(q, options)});
+  return weighted(attention_weights(q, k, options), v, options);
+}
 
 Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                        const FlashAttentionOptions& options) {
@@ -172,6 +204,8 @@ AttentionGradients flash_attention_backward(const Tensor& q, const Tensor& k, co
   return {gradients[0], gradients[1], gradients[2]};
 }
 
-void attention_ops(OpList& ops) { ops.add({&flash_attention_op, &flash_attention_backward_op}); }
+void attention_ops(OpList& ops) {
+  ops.add({&attention_op, &flash_attention_op, &flash_attention_backward_op});
+}
 
 }  // namespace simmesh

@@ -4,6 +4,7 @@
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
+#include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/indexing/gathering.h"
@@ -141,7 +142,8 @@ Tensor probability_loss(const Tensor& x, const Tensor& target, const ClassLoss& 
   return is_mean ? total / (double(x.numel()) / classes) : total;
 }
 
-// Computes the loss against all classes with equal weight, for label_smoothing.
+// Computes the loss against all classes with equal weight, for label_smoothing. The loss is masked
+// in place, as in PyTorch: a distributed one keeps its placements, and the mask comes to it.
 Tensor even_loss(const Tensor& likely, const Tensor& target, const ClassLoss& options) {
   std::int64_t dim = class_dim(likely.shape().size());
   Tensor terms = likely;
@@ -150,11 +152,17 @@ Tensor even_loss(const Tensor& likely, const Tensor& target, const ClassLoss& op
     shape[std::size_t(dim)] = likely.size(dim);
     terms = terms * reshape(options.weight, shape);
   }
-  ClassTargets targets = class_targets(target, dim, options.ignore_index);
-  Tensor loss = masked_fill(neg(sum(terms, dim, true)), targets.ignored, 0);
-  if (options.reduction == LossReduction::none) return squeeze(loss, dim);
+  Tensor loss = neg(sum(terms, dim)), ignored = eq(target, options.ignore_index);
+  masked_fill_(loss, ignored, 0);
+  if (options.reduction == LossReduction::none) return loss;
   if (options.reduction == LossReduction::sum) return sum(loss);
-  return sum(loss) / sum(target_weights(targets, options.weight, likely.dtype()));
+  if (!options.weight.is_defined()) {
+    Tensor count = sum(bitwise_not(ignored));
+    return sum(loss) / count;
+  }
+  Tensor weights = gather(options.weight, 0, reshape(masked_fill(target, ignored, 0), {-1}));
+  masked_fill_(weights, reshape(ignored, {-1}), 0);
+  return sum(loss) / sum(weights);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "core/ops/dim_list.h"
 #include "core/ops/kernels/places.h"
 #include "core/ops/op_list.h"
+#include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -143,18 +144,19 @@ const Op searchsorted_op = {
       bool fits =
           sorted.size() == 1 || (sorted.size() == values.size() && !sorted.empty() &&
                                  std::equal(sorted.begin(), sorted.end() - 1, values.begin()));
-      if (!fits || inputs[0].dtype != inputs[1].dtype)
+      if (!fits)
         raise(ErrorKind::runtime_error, "searchsorted",
               "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-              "tensor and input value tensor must match, and their dtypes; got {}{} and {}{}",
-              to_string(inputs[0].dtype), to_string(DimSpan(sorted)), to_string(inputs[1].dtype),
-              to_string(DimSpan(values)));
+              "tensor and input value tensor must match, got {} and {}",
+              to_string(DimSpan(sorted)), to_string(DimSpan(values)));
       return {
           {values, attributes.get_or(attribute::out_int32, false) ? DType::int32 : DType::int64}};
     },
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
-          Tensor sorted = as_keys(inputs[0]), values = as_keys(inputs[1]);
+          DType common = result_type(inputs[0], inputs[1]);
+          Tensor sorted = as_keys(converted(inputs[0], common));
+          Tensor values = as_keys(converted(inputs[1], common));
           if (values.numel() == 0) return;
           bool right = attributes.get_or(attribute::right, false);
           std::int64_t length = sorted.shape().back();

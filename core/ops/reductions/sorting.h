@@ -39,8 +39,8 @@ Sorted kthvalue(const Tensor& x, const KthValue& which);
 
 // searchsorted returns for each value the first place of the sorted last dim where it could stand:
 // before equal elements, or after them with right. The sorted dims are a vector, or those of values
-// but for the last. bucketize has the sorted vector second. Raise a RuntimeError for other shapes
-// and for different dtypes.
+// but for the last. bucketize has the sorted vector second. Raise a RuntimeError for other
+// shapes. Operands of different dtypes are compared in their common one.
 struct SearchOptions {
   bool right = false;
   bool out_int32 = false;

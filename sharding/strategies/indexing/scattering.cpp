@@ -32,11 +32,10 @@ StrategyRows index_fill_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// Values written to a partial sum are partial themselves. Pieces are preferred to the whole.
+// Values written to a partial sum are partial themselves.
 StrategyRows index_source_rows(const StrategyRequest& call) {
   StrategyRows rows = index_writing_rows(call);
   rows.push_back(rule({Partial(), Replicate(), Partial()}, Partial()));
-  rows.push_back(rule({Replicate(), Replicate(), Replicate()}, Replicate()));
   return rows;
 }
 
@@ -46,8 +45,8 @@ void scattering_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"scatter", {.rows = scatter_rows}},
       {"scatter_add", going_on({.rows = scatter_rows})},
-      {"index_add", going_on({.rows = index_source_rows})},
-      {"index_copy", {.rows = index_source_rows}},
+      {"index_add", going_on({.rows = index_source_rows, .is_derived = true})},
+      {"index_copy", {.rows = index_source_rows, .is_derived = true}},
       {"index_fill", {.rows = index_fill_rows}},
   };
   table.add(strategies);

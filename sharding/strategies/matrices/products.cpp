@@ -1,6 +1,5 @@
 #include "core/ops/matrices/products.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "sharding/strategies/dim_rows.h"
@@ -68,34 +67,17 @@ ShardingStrategy product_strategy(const Contraction& product) {
   }};
 }
 
-// True if every Partial of the candidate is already the placement of some input.
-bool is_partial_as_given(const MeshRequest& request, const MeshCandidate& candidate) {
-  auto is_given = [&](const Placement& partial) {
-    return std::any_of(request.given.begin(), request.given.end(), [&](const auto& list) {
-      return list && std::find(list->begin(), list->end(), partial) != list->end();
-    });
-  };
-  for (const auto& list : candidate.inputs)
-    if (list && !std::all_of(list->begin(), list->end(), [&](const Placement& one) {
-          return !one.is_partial() || is_given(one);
-        }))
-      return false;
-  return true;
-}
-
-// A product with a vector prefers pieces where the whole costs the same. PyTorch runs it as simpler
-// ops, for which it tries only the placements that its inputs have.
+// PyTorch runs a product with a vector as a product of elements and a sum.
 ShardingStrategy vector_product_strategy() {
   return {.rows =
               [](const StrategyRequest& call) {
                 Placement whole = Replicate();
-                return linear_in(
-                    call,
-                    {rule({Shard(0), whole}, Shard(0)), rule({Shard(1), Shard(0)}, sum_of_terms),
-                     rule({sum_of_terms, whole}, sum_of_terms),
-                     rule({whole, sum_of_terms}, sum_of_terms), rule({whole, whole}, whole)});
+                return linear_in(call, {rule({Shard(0), whole}, Shard(0)),
+                                        rule({Shard(1), Shard(0)}, sum_of_terms),
+                                        rule({sum_of_terms, whole}, sum_of_terms),
+                                        rule({whole, sum_of_terms}, sum_of_terms)});
               },
-          .filter = is_partial_as_given};
+          .is_derived = true};
 }
 
 // Returns the placement of the addend for that of the result; the addend may lack dims, or have

@@ -28,10 +28,22 @@ ShardingStrategy attention_strategy() {
           .filter = keeps_shared_heads};
 }
 
+// Batches, heads, queries and columns of the values are independent, and the values enter linearly.
+StrategyRows product_attention_rows(const StrategyRequest& call) {
+  Placement whole = Replicate();
+  StrategyRows rows = {common_dim_row(call, 0), common_dim_row(call, 1),
+                       rule({Shard(2), whole, whole}, Shard(2)),
+                       rule({whole, whole, Shard(3)}, Shard(3))};
+  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg})
+    rows.push_back(rule({whole, whole, Partial(op)}, Partial(op)));
+  return rows;
+}
+
 }  // namespace
 
 void attention_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
+      {"scaled_dot_product_attention", {.rows = product_attention_rows, .is_derived = true}},
       {"flash_attention", attention_strategy()},
       {"flash_attention_backward", attention_strategy()},
   };

@@ -1,6 +1,8 @@
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/interpolation.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/kernels/pointwise_op.h"
 #include "core/ops/reductions/statistics.h"
@@ -42,6 +44,15 @@ std::vector<Other> others_of(const PythonCall& call, std::size_t count) {
   return others;
 }
 
+// Brings a tensor that is the operand of each element to rest. In place all elements need it so,
+// and PyTorch brings it there once for the whole list.
+Other at_rest(Other other) {
+  if (!other.tensor.is_defined() || !other.tensor.distribution()) return other;
+  DTensor value = DTensor::of(other.tensor);
+  other.tensor = value.redistribute(Placements(value.placements().size(), Replicate())).as_tensor();
+  return other;
+}
+
 constexpr const char* with_other_signature = "Tensor[] self, Scalar|Tensor|Tensor[]|Scalar[] other";
 
 using OfNumber = Tensor (*)(const Tensor& a, Number b);
@@ -61,6 +72,8 @@ void add_list_function(PythonFunctions& functions, const std::string& name, OfNu
   auto each = [=](PythonCall& call, bool in_place) -> PythonValue {
     std::vector<Tensor> selves = call.tensors("self");
     std::vector<Other> others = others_of(call, selves.size());
+    if (in_place && call.is_tensor("other") && !others.empty())
+      others.assign(others.size(), at_rest(others[0]));
     for (std::size_t i = 0; i < selves.size(); ++i) {
       const Op& op = *find_op(name);
       const Attributes element = {attribute::of_list = true};
@@ -115,6 +128,60 @@ PythonFunction three_lists(const std::string& name, Three function) {
             return selves;
           }};
 }
+
+// Returns the form in place of an op of three tensors and a value.
+PythonFunction three_lists_in_place(const std::string& name) {
+  return {"torch._foreach_" + name + "_ aten._foreach_" + name + "_.Scalar",
+          PythonSignature("Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1"),
+          [=](PythonCall& call) -> PythonValue {
+            std::vector<Tensor> selves = call.tensors("self");
+            std::vector<Tensor> first = call.tensors("tensor1"), second = call.tensors("tensor2");
+            check_lengths(selves.size(), first.size());
+            check_lengths(selves.size(), second.size());
+            for (std::size_t i = 0; i < selves.size(); ++i)
+              call_in_place(*find_op(name), selves[i], {selves[i], first[i], second[i]},
+                            {attribute::value = call.number("value")});
+            return selves;
+          }};
+}
+
+PythonValue lerp_lists_in_place(PythonCall& call) {
+  std::vector<Tensor> selves = call.tensors("self"), ends = call.tensors("tensors1");
+  check_lengths(selves.size(), ends.size());
+  for (std::size_t i = 0; i < selves.size(); ++i)
+    call_in_place(*find_op("lerp"), selves[i], {selves[i], ends[i]},
+                  {attribute::weight = call.number("weight")});
+  return selves;
+}
+
+PythonValue zeroed_list(PythonCall& call) {
+  std::vector<Tensor> selves = call.tensors("self");
+  for (Tensor& self : selves) zero_(self);
+  return selves;
+}
+
+PythonValue copied_lists(PythonCall& call) {
+  std::vector<Tensor> selves = call.tensors("self"), sources = call.tensors("src");
+  check_lengths(selves.size(), sources.size());
+  for (std::size_t i = 0; i < selves.size(); ++i) copy_from_(selves[i], sources[i]);
+  return selves;
+}
+
+// Returns clamp_min or clamp_max by numbers, which maximum and minimum are, or pow by numbers.
+PythonFunction by_numbers(const std::string& name, OfNumber function) {
+  return {"torch._foreach_" + name + " aten._foreach_" + name + ".Scalar aten._foreach_" + name +
+              ".ScalarList",
+          PythonSignature("Tensor[] self, Scalar|Scalar[] other"),
+          [=](PythonCall& call) -> PythonValue {
+            std::vector<Tensor> selves = call.tensors("self");
+            std::vector<Other> others = others_of(call, selves.size());
+            for (std::size_t i = 0; i < selves.size(); ++i)
+              selves[i] = function(selves[i], *others[i].number);
+            return selves;
+          }};
+}
+
+Tensor power_of_number(const Tensor& a, Number b) { return pow(a, b); }
 
 PythonValue lerp_lists(PythonCall& call) {
   std::vector<Tensor> selves = call.tensors("self"), ends = call.tensors("tensors1");
@@ -191,6 +258,17 @@ PythonFunctions list_functions() {
        PythonSignature("Tensor[] self, Tensor[] tensors1, Scalar|Tensor[] weight"), lerp_lists},
       {"torch._foreach_norm aten._foreach_norm.Scalar",
        PythonSignature("Tensor[] self, Scalar ord=2"), norm_list},
+      {"torch._foreach_lerp_ aten._foreach_lerp_.Scalar",
+       PythonSignature("Tensor[] self, Tensor[] tensors1, Scalar weight"), lerp_lists_in_place},
+      {"torch._foreach_zero_ aten._foreach_zero_.default", PythonSignature("Tensor[] self"),
+       zeroed_list},
+      {"torch._foreach_copy_ aten._foreach_copy_.default",
+       PythonSignature("Tensor[] self, Tensor[] src, bool non_blocking=False"), copied_lists},
+      three_lists_in_place("addcmul"),
+      three_lists_in_place("addcdiv"),
+      by_numbers("clamp_min", maximum_of_number),
+      by_numbers("clamp_max", minimum_of_number),
+      by_numbers("pow", power_of_number),
       adam_function("fused_adam", optim::WeightDecay::added),
       adam_function("fused_adamw", optim::WeightDecay::decoupled),
   };

@@ -4,6 +4,7 @@
 
 #include "core/ops/shapes/joining.h"
 #include "sharding/dtensor/dtensor.h"
+#include "verify/pytorch/ops/complex_pairs.h"
 
 namespace simmesh {
 
@@ -24,7 +25,7 @@ CaseMesh own_mesh(const CaseField& field, const CaseMesh& mesh) {
 CaseTensor read_input_tensor(const CaseField& field, bool is_complex) {
   if (!is_complex) return read_tensor(field);
   CaseTensor tensor{.shape = field["shape"].shape(), .data = {}};
-  tensor.data.dtype = DType::float32;
+  tensor.data.dtype = real_dtype(field["dtype"].text());
   tensor.data.rule = rule_from_string(field["rule"].text());
   tensor.data.seed = field["seed"].unsigned64();
   return tensor;
@@ -51,6 +52,15 @@ schema::Fields call_fields() {
           expected("comm", tally_schema(call_collectives)).or_absent(),
           optional("error", text()),
           optional("message_contains", text())};
+}
+
+// Returns the name under which the function of a case takes its tensors.
+std::string function_of(const RecordedCase& recorded, const std::vector<OpInput>& inputs) {
+  std::vector<bool> are_complex;
+  for (const OpInput& input : inputs) are_complex.push_back(input.is_complex());
+  // Gradients of complex tensors count as those of a real one, which no function has.
+  if (recorded.kind() == "op_grad") are_complex.push_back(false);
+  return function_on(recorded["torch"].text(), are_complex);
 }
 
 void read_gradients(const RecordedCase& recorded, OpCase& in) {
@@ -102,7 +112,7 @@ Schema op_input_schema() {
   using namespace schema;
   return named("input of an op", [] {
     Schema dtype = word({"float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8",
-                         "bool", "complex64"});
+                         "bool", "complex64", "complex128"});
     return formula_schema({required("shape", shape_schema()), required("dtype", std::move(dtype)),
                            required("placements", or_null(case_placements_schema())),
                            optional("mesh", mesh_schema())});
@@ -110,7 +120,7 @@ Schema op_input_schema() {
 }
 
 OpInput::OpInput(const CaseField& field, const CaseMesh& mesh) : mesh_(own_mesh(field, mesh)) {
-  is_complex_ = field["dtype"].text() == "complex64";
+  is_complex_ = is_complex_dtype(field["dtype"].text());
   tensor_ = read_input_tensor(field, is_complex_);
   std::int64_t copies = 4 * std::max<std::int64_t>(numel(mesh_.shape), 1);
   require_elements(field, tensor_.shape, copies);
@@ -172,9 +182,9 @@ OpCase read_op_case(const RecordedCase& recorded) {
   if (in.mesh.world > op_ranks_max)
     recorded.root().reject(fmt::format("a world of at most {} ranks", op_ranks_max));
   in.name = recorded["op"].text();
-  in.function = recorded["torch"].text();
   for (const CaseField& input : recorded["inputs"].items(inputs_max))
     in.inputs.emplace_back(input, in.mesh);
+  in.function = function_of(recorded, in.inputs);
   auto read = [&](const CaseField& field) { return read_python_value(field, in.inputs.size()); };
   for (const CaseField& argument : recorded["args"].items())
     in.positional.push_back(read(argument));

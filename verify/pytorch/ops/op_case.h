@@ -22,6 +22,7 @@ class OpInput {
   Tensor on(std::int64_t rank) const;
 
   bool is_distributed() const { return source_ != nullptr; }
+  bool is_complex() const { return is_complex_; }
   // wants_gradient is true if the input is asked for its gradient: it is floating, and distributed.
   bool wants_gradient() const;
 

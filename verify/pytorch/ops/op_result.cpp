@@ -10,6 +10,7 @@
 #include "verify/case_bits.h"
 #include "verify/case_number.h"
 #include "verify/case_tensor.h"
+#include "verify/pytorch/ops/complex_pairs.h"
 
 namespace simmesh {
 
@@ -133,9 +134,8 @@ RecordedResult read_result(const CaseField& field, std::int64_t world) {
     return result;
   }
   std::string dtype = field["dtype"].text();
-  result.is_complex = dtype.starts_with("complex");
-  result.dtype = result.is_complex ? (dtype == "complex64" ? DType::float32 : DType::float64)
-                                   : dtype_from_string(dtype);
+  result.is_complex = is_complex_dtype(dtype);
+  result.dtype = real_dtype(dtype);
   result.shape = field["shape"].shape();
   if (field.has("placements") == field.has("plain_tensor"))
     field.reject("placements, or plain_tensor");

@@ -7,6 +7,7 @@
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "verify/case_tensor.h"
+#include "verify/pytorch/ops/complex_pairs.h"
 
 namespace simmesh {
 
@@ -84,8 +85,23 @@ struct Chosen {
   std::vector<PythonValue> values;
 };
 
+// Names the functions that take complex tensors, and says why this one isn't called.
+[[noreturn]] void refuse_complex(std::string_view function) {
+  std::string known;
+  for (const auto& entry : table()) {
+    std::string_view name = name_without_complex(entry.first);
+    if (name.size() < entry.first.size() && name.starts_with("torch."))
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+  }
+  raise(ErrorKind::not_implemented_error, "verify/pytorch",
+        "complex tensors: expected complex tensors alone, without gradients and other operands, in "
+        "one of {}; got {}",
+        known, name_without_complex(function));
+}
+
 Chosen choose(std::string_view function, const PythonArguments& arguments) {
   const auto* overloads = overloads_of(function);
+  if (!overloads && is_of_complex(function)) refuse_complex(function);
   if (!overloads)
     raise(ErrorKind::not_implemented_error, "verify/pytorch",
           "expected a function of PyTorch that is known here, got {}", function);
@@ -96,6 +112,7 @@ Chosen choose(std::string_view function, const PythonArguments& arguments) {
     if (why.empty()) return {overload, std::move(values)};
     reasons += (reasons.empty() ? "" : "; ") + why;
   }
+  if (is_of_complex(function)) refuse_complex(function);
   raise(ErrorKind::type_error, "verify/pytorch", "{}(): expected other arguments: {}", function,
         reasons);
 }

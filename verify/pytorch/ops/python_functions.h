@@ -37,7 +37,8 @@ class PythonFamily {
 };
 
 // call_python calls the function of that name. Raises a NotImplementedError for an unknown name,
-// and a TypeError that names the argument if no signature fits.
+// and a TypeError that names the argument if no signature fits; for complex tensors (see
+// complex_pairs.h) a NotImplementedError in both cases.
 PythonValue call_python(std::string_view function, const PythonArguments& arguments);
 
 // tensors_of_call returns the tensors among the arguments, in the order of the function's

@@ -14,6 +14,7 @@
 #include "sharding/validate/outputs_difference.h"
 #include "sharding/validate/rule_text.h"
 #include "sharding/validate/world_run.h"
+#include "verify/pytorch/ops/complex_pairs.h"
 #include "verify/pytorch/ops/op_result.h"
 #include "verify/pytorch/ops/python_functions.h"
 
@@ -251,18 +252,21 @@ RuleTable read_rule_table(const RecordedCase& recorded) {
   if (mesh.size() != 1 || mesh[0] < 1 || mesh[0] > 16)
     recorded["mesh"].reject("one mesh dim of at most 16 ranks");
   table.members = mesh[0];
+  std::vector<bool> are_complex;
   for (const CaseField& input : recorded["inputs"].items(64)) {
-    bool is_complex = input["dtype"].text() == "complex64";
+    bool is_complex = is_complex_dtype(input["dtype"].text());
+    are_complex.push_back(is_complex);
     Shape shape = input["shape"].shape();
     if (numel(shape) > 1 << 16) input["shape"].reject("at most 65536 elements");
     DType dtype = DType::float32;
     try {
-      if (!is_complex) dtype = dtype_from_string(input["dtype"].text());
+      dtype = real_dtype(input["dtype"].text());
     } catch (const Error&) {
       input["dtype"].reject("the name of a dtype");
     }
     table.inputs.push_back({std::move(shape), dtype, is_complex});
   }
+  table.function = function_on(table.function, are_complex);
   for (const CaseField& argument : recorded["args"].items())
     table.positional.push_back(read_python_value(argument, table.inputs.size()));
   if (auto kwargs = recorded.find("kwargs"))
@@ -280,7 +284,8 @@ RuleTable read_rule_table(const RecordedCase& recorded) {
 RuleTableVerdict judge_rule_table(const RuleTable& table, std::uint64_t seed) {
   static const Arithmetic exact = Arithmetic::exact();
   ArithmeticScope scope(exact);
-  RuleTableVerdict verdict{.id = table.id, .function = table.function};
+  RuleTableVerdict verdict{.id = table.id,
+                           .function = std::string(name_without_complex(table.function))};
   verdict.rule_count = table.rows.size();
   LocalRun world(Dims{table.members});
   std::vector<char> is_refuted(table.rows.size(), 0);

@@ -9,6 +9,7 @@
 #include "verify/case_kind.h"
 #include "verify/case_world.h"
 #include "verify/pytorch/case_source.h"
+#include "verify/pytorch/ops/complex_pairs.h"
 #include "verify/pytorch/ops/op_case.h"
 #include "verify/pytorch/ops/python_functions.h"
 
@@ -46,7 +47,7 @@ struct CombinationTrial {
 Schema rules_schema() {
   using namespace schema;
   Schema dtype = word({"float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8",
-                       "bool", "complex64"});
+                       "bool", "complex64", "complex128"});
   Schema input = object({required("shape", shape_schema()), required("dtype", std::move(dtype))});
   Schema row = tuple({case_placements_schema(), list(or_null(text()))});
   return object({required("op", text()), required("mesh", mesh_schema()),
@@ -59,9 +60,9 @@ Schema rules_schema() {
 }
 
 // Returns numbers that every op takes: indices are below 2.
-CaseTensor tensor_of(const CaseField& field, std::uint64_t seed, bool is_complex) {
+CaseTensor tensor_of(const CaseField& field, std::uint64_t seed) {
   CaseTensor tensor{.shape = field["shape"].shape(), .data = {}};
-  tensor.data.dtype = is_complex ? DType::float32 : dtype_from_string(field["dtype"].text());
+  tensor.data.dtype = real_dtype(field["dtype"].text());
   tensor.data.seed = seed;
   tensor.data.rule = Rule::small;
   if (tensor.data.dtype == DType::boolean) tensor.data.rule = Rule::boolean;
@@ -116,10 +117,11 @@ RulesCase read_rules_case(const RecordedCase& recorded) {
   if (in.mesh.shape.size() != 1 || in.mesh.world > 16)
     recorded["mesh"].reject("one mesh dim of at most 16 ranks");
   for (const CaseField& input : recorded["inputs"].items()) {
-    in.is_complex.push_back(input["dtype"].text() == "complex64");
-    in.inputs.push_back(tensor_of(input, in.inputs.size() + 1, in.is_complex.back()));
+    in.is_complex.push_back(is_complex_dtype(input["dtype"].text()));
+    in.inputs.push_back(tensor_of(input, in.inputs.size() + 1));
     require_elements(input, in.inputs.back().shape, 64 * in.mesh.world);
   }
+  in.function = function_on(in.function, in.is_complex);
   for (const CaseField& argument : recorded["args"].items())
     in.positional.push_back(read_python_value(argument, in.inputs.size()));
   if (auto kwargs = recorded.find("kwargs"))

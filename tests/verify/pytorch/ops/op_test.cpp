@@ -68,6 +68,31 @@ TEST(VerifyOp, RefusesCollectivesOfABackwardPassWithoutOne) {
   EXPECT_THROW(testing::verify_value(value), BadCase);
 }
 
+json complex_case(const char* function, std::vector<const char*> dtypes) {
+  json value = a_case("op", "op/view_as_real/2150.0");
+  json input = value["inputs"][0];
+  value["torch"] = function;
+  value["inputs"] = json::array();
+  value["args"] = json::array();
+  for (const char* dtype : dtypes) {
+    value["args"].push_back({{"input", value["inputs"].size()}});
+    value["inputs"].push_back(input);
+    value["inputs"].back()["dtype"] = dtype;
+  }
+  return value;
+}
+
+// A complex tensor taken as a real one with one more dim gives wrong shapes and wrong values.
+TEST(VerifyOp, RefusesFunctionsThatArentWrittenForComplexTensors) {
+  testing::expect_passes(complex_case("torch.view_as_real", {"complex64"}));
+  for (const char* function : {"torch.add", "torch.ops.aten.ones_like.default", "Tensor.sum"}) {
+    json value = complex_case(function, {"complex64"});
+    testing::expect_fails(value, "/inputs/0/dtype", "complex128", "expected complex tensors alone");
+  }
+  json mixed = complex_case("torch.add", {"complex64", "float32"});
+  testing::expect_fails(mixed, "/args/0/input", 1, "expected complex tensors alone");
+}
+
 TEST(VerifyOp, ComparesRefusals) {
   json value = a_case("errors", "op/add_plain_tensor/2150.0");
   testing::expect_passes(value);

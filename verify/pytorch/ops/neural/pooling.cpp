@@ -14,8 +14,37 @@ Pooling2d pooling_of(const PythonCall& call) {
   return options;
 }
 
+Pooling1d row_pooling_of(const PythonCall& call) {
+  auto first = [&](const char* name, std::int64_t otherwise) {
+    Dims dims = call.dims(name);
+    return dims.empty() ? otherwise : dims[0];
+  };
+  return {.kernel = first("kernel_size", 1),
+          .stride = first("stride", 0),
+          .padding = first("padding", 0)};
+}
+
 PythonFunctions pooling_functions() {
   return {
+      {"torch.nn.functional.max_pool1d torch.max_pool1d",
+       PythonSignature("Tensor self, int[] kernel_size, int[]? stride=None, int[] padding=0"),
+       [](PythonCall& call) -> PythonValue {
+         return max_pool1d(call.tensor("self"), row_pooling_of(call));
+       }},
+      {"torch.nn.functional.avg_pool1d torch.avg_pool1d",
+       PythonSignature("Tensor self, int[] kernel_size, int[]? stride=None, int[] padding=0, "
+                       "bool ceil_mode=False, bool count_include_pad=True"),
+       [](PythonCall& call) -> PythonValue {
+         Pooling1d options = row_pooling_of(call);
+         options.count_include_pad = call.flag("count_include_pad");
+         options.ceil_mode = call.flag("ceil_mode");
+         return avg_pool1d(call.tensor("self"), options);
+       }},
+      {"torch.nn.functional.adaptive_avg_pool2d aten._adaptive_avg_pool2d.default",
+       PythonSignature("Tensor self, int[] output_size"),
+       [](PythonCall& call) -> PythonValue {
+         return adaptive_avg_pool2d(call.tensor("self"), rows_columns(call, "output_size"));
+       }},
       {"torch.nn.functional.max_pool2d torch.max_pool2d",
        PythonSignature("Tensor self, int[] kernel_size, int[]? stride=None, int[] padding=0"),
        [](PythonCall& call) -> PythonValue {

@@ -13,9 +13,9 @@ namespace {
 
 // Returns the dim along which operands may differ in size, -1 where none may. Splits let the rows
 // of an all-to-all differ.
-std::int64_t free_dim(const CollectiveCall& call) {
-  bool is_free = call.uneven || !call.input_splits.empty();
-  return facts_of(call.op).concatenates && is_free ? call.dim : -1;
+std::int64_t free_dim(const CollectiveCall& a, const CollectiveCall& b) {
+  bool is_free = a.uneven || !a.input_splits.empty() || !b.input_splits.empty();
+  return facts_of(a.op).concatenates && is_free ? a.dim : -1;
 }
 
 bool shapes_agree(const Shape& a, const Shape& b, std::int64_t free) {
@@ -38,34 +38,100 @@ std::string operands_of(const CollectiveCall& call) {
 
 std::string_view words(const char* text) { return text ? text : ""; }
 
-void check_dim(const CollectiveCall& call, std::int64_t dim, const Tensor& input) {
-  if (dim >= 0 && dim < input.dim()) return;
-  raise(ErrorKind::index_error, "collectives",
-        "{}: Dimension out of range: expected a dim of a tensor of {} dims, got {}",
-        to_string(call), input.dim(), dim);
-}
+// CallCheck checks a call by itself, as its member makes it.
+struct CallCheck {
+  const CollectiveCall& call;
+  const Caller& caller;
 
-void check_division(const CollectiveCall& call, const Tensor& input, std::int64_t dim,
-                    std::int64_t members) {
-  if (call.uneven || input.size(dim) % members == 0) return;
-  raise(ErrorKind::assertion_error, "collectives",
-        "{}: input dimension {} ({}) must be a multiple of group_size {}", to_string(call), dim,
-        input.size(dim), members);
-}
-
-void check_splits(const CollectiveCall& call, DimSpan splits, std::int64_t members,
-                  std::int64_t rows) {
-  std::int64_t total = 0;
-  bool negative = false;
-  for (std::int64_t split : splits) {
-    negative |= split < 0;
-    total += split;
+  template <class... Args>
+  [[noreturn]] void refuse(ErrorKind kind, fmt::format_string<Args...> format,
+                           Args&&... args) const {
+    refuse_call(kind, call, caller, fmt::format(format, std::forward<Args>(args)...));
   }
-  if (std::int64_t(splits.size()) != members || negative || total != rows)
-    raise(ErrorKind::value_error, "collectives",
-          "{}: expected {} split sizes that add up to {} rows, got {}", to_string(call), members,
-          rows, to_string(splits));
-}
+  std::int64_t members() const { return std::int64_t(caller.group.size()); }
+
+  void check_root() const {
+    if (call.root >= 0 && call.root < members()) return;
+    refuse(ErrorKind::index_error, "expected a root among {} members, got {}", members(),
+           call.root);
+  }
+
+  // Raises where a list or a single tensor is asked for and another number of them is there.
+  void check_operands() const {
+    std::int64_t count = std::int64_t(call.inputs.size());
+    bool is_root = call.root == std::int64_t(caller.member);
+    bool takes_list =
+        call.op == CollectiveOp::all_to_all_list || (call.op == CollectiveOp::scatter && is_root);
+    if (takes_list && count != members())
+      refuse(ErrorKind::value_error, "expected one tensor a member of {}, got {}", members(),
+             count);
+    bool takes_one = call.op == CollectiveOp::all_gather_list || call.op == CollectiveOp::gather ||
+                     call.op == CollectiveOp::all_to_all ||
+                     call.op == CollectiveOp::broadcast_object;
+    if (takes_one && count != 1)
+      refuse(ErrorKind::value_error, "expected one tensor, got {}", count);
+  }
+
+  void check_dim(std::int64_t dim, const Tensor& input) const {
+    if (dim >= 0 && dim < input.dim()) return;
+    refuse(ErrorKind::index_error,
+           "Dimension out of range: expected a dim of a tensor of {} dims, got {}", input.dim(),
+           dim);
+  }
+
+  void check_division(const Tensor& input, std::int64_t dim) const {
+    if (call.uneven || input.size(dim) % members() == 0) return;
+    refuse(ErrorKind::assertion_error,
+           "input dimension {} ({}) must be a multiple of group_size {}", dim, input.size(dim),
+           members());
+  }
+
+  void check_splits(DimSpan splits, std::int64_t rows) const {
+    std::int64_t total = 0;
+    bool negative = false;
+    for (std::int64_t split : splits) {
+      negative |= split < 0;
+      total += split;
+    }
+    if (std::int64_t(splits.size()) != members() || negative || total != rows)
+      refuse(ErrorKind::value_error, "expected {} split sizes that add up to {} rows, got {}",
+             members(), rows, to_string(splits));
+  }
+
+  void check_reduced(DType dtype) const {
+    try {
+      check_reduction(call.reduce, dtype);
+    } catch (const Error& error) {
+      refuse(error.kind(), "{}", error.message());
+    }
+  }
+
+  void check_all_to_all(const Tensor& input) const {
+    check_dim(call.scatter_dim, input);
+    if (call.input_splits.empty()) return check_division(input, call.scatter_dim);
+    std::int64_t rows_out =
+        std::accumulate(call.output_splits.begin(), call.output_splits.end(), std::int64_t(0));
+    check_splits(call.input_splits, input.size(call.scatter_dim));
+    check_splits(call.output_splits, rows_out);
+  }
+
+  void check() const {
+    const CollectiveFacts& facts = facts_of(call.op);
+    if (facts.has_root) check_root();
+    for (const Tensor& input : call.inputs)
+      if (!input.is_defined())
+        raise(ErrorKind::value_error, "collectives",
+              "{} at {}, #{} of group {}: expected a tensor, got an undefined one", facts.name,
+              to_string(call.site), caller.number, caller.group.describe());
+    check_operands();
+    for (const Tensor& input : call.inputs) {
+      if (facts.reduces) check_reduced(input.dtype());
+      if (facts.takes_dim) check_dim(call.dim, input);
+      if (call.op == CollectiveOp::reduce_scatter) check_division(input, call.dim);
+      if (call.op == CollectiveOp::all_to_all) check_all_to_all(input);
+    }
+  }
+};
 
 }  // namespace
 
@@ -85,29 +151,15 @@ std::string to_string(const CollectiveCall& call) {
                             to_string(call.site));
 }
 
-void check_call(const CollectiveCall& call, std::int64_t members) {
-  const CollectiveFacts& facts = facts_of(call.op);
-  if (facts.has_root && (call.root < 0 || call.root >= members))
-    raise(ErrorKind::index_error, "collectives", "{}: expected a root among {} members",
-          to_string(call), members);
-  for (const Tensor& input : call.inputs) {
-    if (!input.is_defined())
-      raise(ErrorKind::value_error, "collectives", "{}: expected a tensor, got an undefined one",
-            facts.name);
-    if (facts.reduces) check_reduction(call.reduce, input.dtype());
-    if (facts.takes_dim) check_dim(call, call.dim, input);
-    if (call.op == CollectiveOp::reduce_scatter) check_division(call, input, call.dim, members);
-    if (call.op != CollectiveOp::all_to_all) continue;
-    check_dim(call, call.scatter_dim, input);
-    if (call.input_splits.empty()) {
-      check_division(call, input, call.scatter_dim, members);
-      continue;
-    }
-    std::int64_t rows_out =
-        std::accumulate(call.output_splits.begin(), call.output_splits.end(), std::int64_t(0));
-    check_splits(call, call.input_splits, members, input.size(call.scatter_dim));
-    check_splits(call, call.output_splits, members, rows_out);
-  }
+void refuse_call(ErrorKind kind, const CollectiveCall& call, const Caller& caller,
+                 std::string_view message) {
+  raise(kind, "collectives", "rank {}: {}, #{} of group {}: {}",
+        caller.group.rank_of(caller.member), to_string(call), caller.number,
+        caller.group.describe(), message);
+}
+
+void check_call(const CollectiveCall& call, const Caller& caller) {
+  CallCheck{call, caller}.check();
 }
 
 std::string_view disagreement(const CollectiveCall& first, const CollectiveCall& second) {
@@ -127,16 +179,21 @@ std::string_view disagreement(const CollectiveCall& first, const CollectiveCall&
     const Tensor& b = second.inputs[i];
     if (a.dtype() != b.dtype()) return "the dtypes differ";
     if (facts.operands == CollectiveOperands::of_one_shape &&
-        !shapes_agree(a.shape(), b.shape(), free_dim(first)))
+        !shapes_agree(a.shape(), b.shape(), free_dim(first, second)))
       return "the shapes differ";
   }
   return {};
 }
 
-std::string disagreement_on_splits(const MemberCall& a, const MemberCall& b) {
-  if (a.call.input_splits.empty() || b.call.input_splits.empty()) return {};
-  std::int64_t sent = a.call.input_splits[b.member];
-  std::int64_t expected = b.call.output_splits[a.member];
+std::string disagreement_on_splits(const MemberCall& a, const MemberCall& b, std::size_t members) {
+  if (a.call.input_splits.empty() && b.call.input_splits.empty()) return {};
+  auto equal_part = [&](const CollectiveCall& call) {
+    return call.inputs[0].size(call.scatter_dim) / std::int64_t(members);
+  };
+  std::int64_t sent =
+      a.call.input_splits.empty() ? equal_part(a.call) : a.call.input_splits[b.member];
+  std::int64_t expected =
+      b.call.output_splits.empty() ? equal_part(b.call) : b.call.output_splits[a.member];
   if (sent == expected) return {};
   std::int64_t row = 1;
   const Shape& shape = a.call.inputs[0].shape();

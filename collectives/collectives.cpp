@@ -52,12 +52,6 @@ CollectiveCall rooted(CollectiveOp op, Inputs inputs, std::int64_t root, const C
   return {.op = op, .root = root, .inputs = inputs, .site = site};
 }
 
-void check_list(Inputs pieces, const ProcessGroup& group, const char* operation) {
-  if (std::int64_t(pieces.size()) != group.size())
-    raise(ErrorKind::value_error, "collectives", "{}: expected one tensor a member of {}, got {}",
-          operation, group.size(), pieces.size());
-}
-
 }  // namespace
 
 ReduceWith ReduceWith::named(std::string_view name) {
@@ -185,7 +179,6 @@ Tensor reduce(const Tensor& input, ReduceWith with, std::int64_t root, const Pro
 }
 
 Tensor scatter(Inputs pieces, std::int64_t root, const ProcessGroup& group, CallSite site) {
-  if (group.rank() == root) check_list(pieces, group, "scatter");
   return run_collective_for_one(group, rooted(CollectiveOp::scatter, pieces, root, site));
 }
 
@@ -214,7 +207,6 @@ Tensor all_to_all_single(const Tensor& input, const Splits& splits, const Proces
 }
 
 std::vector<Tensor> all_to_all_list(Inputs pieces, const ProcessGroup& group, CallSite site) {
-  check_list(pieces, group, "all_to_all");
   return run_collective(group,
                         {.op = CollectiveOp::all_to_all_list, .inputs = pieces, .site = site});
 }

@@ -1,11 +1,46 @@
 #include "collectives/exchange.h"
 
+#include <algorithm>
+#include <map>
+
 #include "collectives/host_memory.h"
+#include "collectives/output_check.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
+#include "core/engine/ranks/call_contents.h"
 #include "core/engine/run/followed_release.h"
 
 namespace simmesh {
+
+namespace {
+
+constexpr std::size_t named_ranks_max = 8;
+
+// Callers are the ranks that made a call, and the line of the first of them.
+struct Callers {
+  std::vector<RankId> ranks;
+  CallSite site;
+};
+
+std::string in_words(const std::vector<RankId>& ranks) {
+  std::size_t shown = std::min(ranks.size(), named_ranks_max);
+  std::string text = fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s",
+                                 join_text(gsl::span(ranks).first(shown), ", "));
+  if (shown < ranks.size()) text += fmt::format(" and {} more", ranks.size() - shown);
+  return text;
+}
+
+// Returns the properties of a call that those of other members must share.
+std::string shared_words(const CollectiveCall& call) {
+  const CollectiveFacts& facts = facts_of(call.op);
+  bool sizes_count = facts.operands == CollectiveOperands::of_one_shape && !call.uneven &&
+                     call.input_splits.empty() && !call.inputs.empty();
+  if (!sizes_count) return facts.name;
+  return fmt::format("{} of {} elements", facts.name, call.inputs[0].numel());
+}
+
+}  // namespace
 
 void Exchange::start(std::uint64_t sequence) {
   std::size_t members = group_.size();
@@ -14,7 +49,7 @@ void Exchange::start(std::uint64_t sequence) {
   expected_ = group_.count_run();
   first_run_ = group_.first_run();
   arrived_ = 0;
-  has_host_memory_ = false;
+  has_host_memory_ = has_splits_ = false;
   sequence_ = sequence;
 }
 
@@ -24,15 +59,21 @@ void Exchange::arrive(std::size_t member, Arrival& arrival) {
     first_ = member;
   else
     check_agreement(first_, member, disagreement(*arrivals_[first_]->call, *arrival.call), arrival);
-  if (!arrival.call->input_splits.empty()) [[unlikely]]
+  if (arrived_ > 0 && !arrival.contents.empty()) [[unlikely]]
+    check_contents(first_, member, arrival);
+  if (has_splits_ || !arrival.call->input_splits.empty()) [[unlikely]]
     for (std::size_t other = 0; other < arrivals_.size(); ++other)
       if (arrivals_[other]) check_splits(other, member, arrival);
+  if (arrival.host) [[unlikely]]
+    for (std::size_t other = 0; other < arrivals_.size(); ++other)
+      if (arrivals_[other] && arrivals_[other]->host) check_outputs(other, member, arrival);
   // Looked up here, while the member's tensor is in the cache.
   gsl::span<const Tensor> inputs = arrival.call->inputs;
   bool lies_there = !inputs.empty() && inputs[0].is_contiguous() && inputs[0].has_elements();
   operand_data_[member] = lies_there ? inputs[0].data() : nullptr;
   arrivals_[member] = &arrival;
   has_host_memory_ |= arrival.host != nullptr;
+  has_splits_ |= !arrival.call->input_splits.empty();
   ++arrived_;
 }
 
@@ -64,12 +105,31 @@ void Exchange::check_agreement(std::size_t earlier, std::size_t member, std::str
 
 void Exchange::check_splits(std::size_t earlier, std::size_t member, const Arrival& arrival) const {
   MemberCall mine{member, *arrival.call}, theirs{earlier, *arrivals_[earlier]->call};
-  std::string difference = disagreement_on_splits(mine, theirs);
-  if (difference.empty()) difference = disagreement_on_splits(theirs, mine);
+  std::string difference = disagreement_on_splits(mine, theirs, members());
+  if (difference.empty()) difference = disagreement_on_splits(theirs, mine, members());
   if (difference.empty()) return;
   bool is_value_error = follows(ReleaseChange::all_to_all_mismatch_class);
   refuse(is_value_error ? ErrorKind::value_error : ErrorKind::runtime_error, earlier, member,
          difference, arrival);
+}
+
+void Exchange::check_contents(std::size_t earlier, std::size_t member,
+                              const Arrival& arrival) const {
+  auto [theirs, mine] = difference_of_contents(arrivals_[earlier]->contents, arrival.contents);
+  if (theirs == mine) return;
+  bool in_order = earlier < member;
+  RankId there = group_.rank_of(earlier), here = group_.rank_of(member);
+  std::string difference = fmt::format("the contents differ: rank {} brings {}, rank {} brings {}",
+                                       in_order ? there : here, in_order ? theirs : mine,
+                                       in_order ? here : there, in_order ? mine : theirs);
+  refuse(ErrorKind::runtime_error, earlier, member, difference, arrival);
+}
+
+void Exchange::check_outputs(std::size_t earlier, std::size_t member,
+                             const Arrival& arrival) const {
+  MemberMemory mine{member, *arrival.host}, theirs{earlier, *arrivals_[earlier]->host};
+  std::string difference = disagreement_on_outputs(*arrival.call, mine, theirs);
+  if (!difference.empty()) refuse(ErrorKind::runtime_error, earlier, member, difference, arrival);
 }
 
 void Exchange::refuse(ErrorKind kind, std::size_t earlier, std::size_t member,
@@ -98,6 +158,33 @@ std::vector<RankId> Exchange::missing_ranks() const {
   for (std::size_t member = 0; member < arrivals_.size(); ++member)
     if (!arrivals_[member] && group_.is_run(member)) missing.push_back(group_.rank_of(member));
   return missing;
+}
+
+// Operations of a group complete in order, so the oldest one is the first that some didn't make.
+std::string Exchange::difference() const {
+  bool is_only_one = !under_way_ || under_way_->empty();
+  const Exchange& oldest = is_only_one ? *this : *under_way_->front();
+  return fmt::format("number {} (#{}) of group {}:{}", oldest.sequence_ + 1, oldest.sequence_,
+                     group_.describe(), oldest.arrivals_in_words());
+}
+
+std::string Exchange::arrivals_in_words() const {
+  std::map<std::string, Callers> callers;
+  std::vector<RankId> missing;
+  for (std::size_t member = 0; member < arrivals_.size(); ++member) {
+    if (!group_.is_run(member)) continue;
+    const Arrival* arrival = arrivals_[member];
+    if (!arrival) missing.push_back(group_.rank_of(member));
+    if (!arrival) continue;
+    Callers& same = callers[shared_words(*arrival->call)];
+    if (same.ranks.empty()) same.site = arrival->call->site;
+    same.ranks.push_back(group_.rank_of(member));
+  }
+  std::string text;
+  for (const auto& [call, by] : callers)
+    text += fmt::format("\n    {} by {} at {}", call, in_words(by.ranks), to_string(by.site));
+  if (!missing.empty()) text += "\n    no call by " + in_words(missing);
+  return text;
 }
 
 }  // namespace simmesh

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "collectives/collective_call.h"
-#include "collectives/membership.h"
 #include "collectives/result_part.h"
 #include "core/check/error.h"
 #include "core/engine/ranks/rank.h"
 #include "core/engine/reports/activity.h"
+#include "mesh/membership.h"
 
 namespace simmesh {
 
@@ -39,6 +39,8 @@ struct Arrival {
   // rank's own tensors; and the tensors into which the operands are read.
   const HostMemory* host = nullptr;
   gsl::span<Tensor> loaded = {};
+  // The names of what the call carries (see CallContents); empty where nobody told.
+  std::string_view contents = {};
   // Once complete: the parts that all members share, if there are any, or else this member's own.
   boost::intrusive_ptr<SharedResults> shared;
   ResultParts results;
@@ -58,7 +60,11 @@ struct Arrival {
 // call of the first of them.
 class Exchange final : public Waitable {
  public:
-  explicit Exchange(const Membership& group) : group_(group) {}
+  // Exchanges are those of the group that are under way, the oldest first; null if this is the only
+  // one.
+  using Exchanges = std::vector<std::unique_ptr<Exchange>>;
+  explicit Exchange(const Membership& group, const Exchanges* under_way = nullptr)
+      : group_(group), under_way_(under_way) {}
 
   // start makes the exchange ready for a new collective.
   void start(std::uint64_t sequence);
@@ -104,20 +110,27 @@ class Exchange final : public Waitable {
   std::string group() const override;
   std::string operand(RankId rank) const override;
   std::vector<RankId> missing_ranks() const override;
+  std::string difference() const override;
+  // arrivals_in_words returns who has made the call where, and who hasn't, in lines.
+  std::string arrivals_in_words() const;
 
  private:
   void check_agreement(std::size_t earlier, std::size_t member, std::string_view difference,
                        const Arrival& arrival) const;
   void check_splits(std::size_t earlier, std::size_t member, const Arrival& arrival) const;
+  void check_contents(std::size_t earlier, std::size_t member, const Arrival& arrival) const;
+  void check_outputs(std::size_t earlier, std::size_t member, const Arrival& arrival) const;
   [[noreturn]] void refuse(ErrorKind kind, std::size_t earlier, std::size_t member,
                            std::string_view difference, const Arrival& arrival) const;
 
   const Membership& group_;
+  const Exchanges* under_way_;
   std::vector<Arrival*> arrivals_;
   std::vector<const std::byte*> operand_data_;
   boost::intrusive_ptr<SharedResults> shared_;
   std::vector<std::shared_ptr<Arrival>> kept_;
   bool has_host_memory_ = false;
+  bool has_splits_ = false;
   std::size_t arrived_ = 0;
   std::size_t expected_ = 0;
   std::size_t first_ = 0;      // to arrive

@@ -30,7 +30,7 @@ Exchange& Group::exchange_of(std::uint64_t sequence) {
   SIMMESH_CHECK(index <= under_way_.size(), "#{} begins before #{}", sequence,
                 oldest_sequence_ + under_way_.size());
   if (index == under_way_.size()) {
-    if (spare_.empty()) spare_.push_back(std::make_unique<Exchange>(membership_));
+    if (spare_.empty()) spare_.push_back(std::make_unique<Exchange>(membership_, &under_way_));
     under_way_.push_back(std::move(spare_.back()));
     spare_.pop_back();
     under_way_.back()->start(sequence);

@@ -8,9 +8,9 @@
 
 #include "collectives/exchange.h"
 #include "collectives/mailbox.h"
-#include "collectives/membership.h"
 #include "collectives/transport.h"
 #include "core/engine/run/run.h"
+#include "mesh/membership.h"
 #include "mesh/rank_list.h"
 
 namespace simmesh {
@@ -60,6 +60,9 @@ class Group {
   void abort(std::size_t member);
   bool is_aborted(std::size_t member) const { return !aborted_.empty() && aborted_[member]; }
   void require_alive(std::size_t member, const char* operation) const;
+
+  // next_sequence returns the number of a member's next collective.
+  std::uint64_t next_sequence(std::size_t member) const { return next_sequence_[member]; }
 
   // exchange_of returns a collective that is under way, or the next one.
   Exchange& exchange_of(std::uint64_t sequence);

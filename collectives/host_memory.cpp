@@ -1,5 +1,7 @@
 #include "collectives/host_memory.h"
 
+#include <fmt/format.h>
+
 #include "core/check/error.h"
 #include "core/clock/clock.h"
 #include "core/tensor/strided_copy.h"
@@ -14,6 +16,11 @@ void invert(std::byte* bytes, std::size_t count, std::byte bits) {
 }
 
 }  // namespace
+
+std::string to_string(const HostArray& array) {
+  return (array.host_dtype ? array.host_dtype : std::string(to_string(array.dtype))) +
+         to_string(DimSpan(array.shape));
+}
 
 std::vector<Tensor> HostMemory::placeholders() const {
   std::vector<Tensor> tensors;

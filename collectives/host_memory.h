@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gsl/span>
+#include <string>
 #include <vector>
 
 #include "collectives/result_part.h"
@@ -16,7 +17,13 @@ struct HostArray {
   // The bits of each byte that are inverted on the way in and out: the highest one gives uint8 the
   // order of int8.
   std::byte inverted_bits{0};
+  // The dtype in the host's words, where simmesh has none of that name: "int8". It outlives the
+  // array.
+  const char* host_dtype = nullptr;
 };
+
+// to_string returns the type of an array: "float32[4, 2]", "int8[3]".
+std::string to_string(const HostArray& array);
 
 // HostMemory is the memory that an operation reads and writes in place of tensors. Operands are
 // read when the operation completes, because the last member has arrived or a message has met its

@@ -22,6 +22,13 @@ Work start_collective_on(std::shared_ptr<const HostMemory> memory, const Process
   return work;
 }
 
+void refuse_memory(const Error& error, const ProcessGroup& group, const CollectiveCall& call) {
+  const Group& shared = group.group();
+  refuse_call(error.kind(), call,
+              {shared.membership(), group.member(), shared.next_sequence(group.member())},
+              error.message());
+}
+
 Work isend_from(std::shared_ptr<const HostMemory> memory, const SendTo& to,
                 const ProcessGroup& group, CallSite site) {
   auto state = std::make_shared<WorkState>(group);

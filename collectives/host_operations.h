@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "collectives/collective_call.h"
 #include "collectives/host_memory.h"
 #include "collectives/point_to_point.h"
 #include "collectives/work.h"
@@ -17,6 +18,10 @@ namespace simmesh {
 // returns them, and may be fewer.
 Work start_collective_on(std::shared_ptr<const HostMemory> memory, const ProcessGroup& group,
                          const CollectiveCall& call);
+
+// refuse_memory raises an Error again, with the words of the call that the memory was meant for.
+[[noreturn]] void refuse_memory(const Error& error, const ProcessGroup& group,
+                                const CollectiveCall& call);
 
 // isend_from sends the only operand of the memory, and irecv_into receives into the only result.
 // Sizes must agree, shapes needn't.

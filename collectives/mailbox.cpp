@@ -51,6 +51,53 @@ std::vector<RankId> Waiter::missing_ranks() const {
   return message ? std::vector{members.rank_of(message->to)} : std::vector<RankId>();
 }
 
+std::string Waiter::difference() const {
+  const Membership& members = mailbox_.group();
+  auto rank = [&](std::size_t member) { return members.rank_of(member); };
+  if (receive_) {
+    std::string from = receive_->from ? fmt::format("rank {}", rank(*receive_->from)) : "any rank";
+    std::string sends = mailbox_.open_sends_in_words({receive_->from, receive_->to});
+    return fmt::format(
+        "message number {} from {} to rank {} with tag {} of group {}:\n    receive by rank {} at "
+        "{}\n    no send by {}{}",
+        receive_->ordinal + 1, from, rank(receive_->to), receive_->tag, members.describe(),
+        rank(receive_->to), to_string(receive_->site), from,
+        sends.empty() ? "" : "; not received:" + sends);
+  }
+  const Message* message = mailbox_.find(message_);
+  if (!message) return {};
+  std::string receives = mailbox_.open_receives_in_words({message->from, message->to});
+  return fmt::format(
+      "message number {} from rank {} to rank {} with tag {} of group {}:\n    send by rank {} at "
+      "{}\n    no receive by rank {}{}",
+      message->ordinal + 1, rank(message->from), rank(message->to), message->tag,
+      members.describe(), rank(message->from), to_string(message->site), rank(message->to),
+      receives.empty() ? "" : "; it receives" + receives);
+}
+
+std::string Mailbox::open_sends_in_words(const Pair& pair) const {
+  std::string text;
+  for (const Pending& pending : messages_) {
+    const Message& message = pending.message;
+    if ((pair.from && message.from != *pair.from) || (pair.to && message.to != *pair.to)) continue;
+    text += fmt::format("{} tag {} from rank {} at {}", text.empty() ? "" : ",", message.tag,
+                        group_.rank_of(message.from), to_string(message.site));
+  }
+  return text;
+}
+
+std::string Mailbox::open_receives_in_words(const Pair& pair) const {
+  std::string text;
+  for (const Posted& posted : receives_) {
+    const Receive& receive = *posted.receive;
+    bool from_another = pair.from && receive.from && *receive.from != *pair.from;
+    if (from_another || (pair.to && receive.to != *pair.to)) continue;
+    text += fmt::format("{} tag {} at {}", text.empty() ? "" : ",", receive.tag,
+                        to_string(receive.site));
+  }
+  return text;
+}
+
 void Mailbox::match(const Pending& pending, Receive& receive) {
   const ResultPart& payload = pending.message.payload;
   if (payload.dtype != receive.dtype || payload.shape != receive.shape)
@@ -89,6 +136,7 @@ void Mailbox::wake(std::uint64_t message, const Receive& receive) {
 }
 
 std::uint64_t Mailbox::post(Message message) {
+  message.ordinal = sends_[{std::int64_t(message.from), std::int64_t(message.to), message.tag}]++;
   Pending pending{next_number_++, std::move(message)};
   auto found = std::find_if(receives_.begin(), receives_.end(), [&](const Posted& posted) {
     return takes(*posted.receive, pending.message);
@@ -103,6 +151,8 @@ std::uint64_t Mailbox::post(Message message) {
 }
 
 void Mailbox::post(Receive& receive, std::shared_ptr<Receive> keep_alive) {
+  std::int64_t from = receive.from ? std::int64_t(*receive.from) : -1;
+  receive.ordinal = posts_[{from, std::int64_t(receive.to), receive.tag}]++;
   auto found = std::find_if(messages_.begin(), messages_.end(), [&](const Pending& pending) {
     return takes(receive, pending.message);
   });

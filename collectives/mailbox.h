@@ -1,14 +1,16 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "collectives/exchange.h"
-#include "collectives/membership.h"
 #include "core/clock/timeline.h"
 #include "core/engine/run/run.h"
+#include "mesh/membership.h"
 
 namespace simmesh {
 
@@ -23,6 +25,7 @@ struct Message {
   // the payload is there already.
   std::shared_ptr<const HostMemory> host = nullptr;
   std::shared_ptr<MessageTimes> times = nullptr;  // where devices are modelled
+  std::uint64_t ordinal = 0;  // among those of its sender to its receiver with its tag
 };
 
 // Receive is one receive, until its message is found. It lives on the stack of the rank that
@@ -37,6 +40,7 @@ struct Receive {
   std::shared_ptr<const HostMemory> host = nullptr;  // where the payload is written to
   RankEvent ready = {};                              // on the receiver's device, where there is one
   std::optional<Message> message;                    // once found
+  std::uint64_t ordinal = 0;  // among those of its receiver with its tag and from its sender
 };
 
 class Mailbox;
@@ -54,6 +58,7 @@ class Waiter final : public Waitable {
   std::string operand(RankId rank) const override;
   std::string peer() const override;
   std::vector<RankId> missing_ranks() const override;
+  std::string difference() const override;
   Rank& rank() const { return rank_; }
 
   // waits_for is true if it waits until this message is received, or until this receive has one.
@@ -88,6 +93,16 @@ class Mailbox {
   bool wait_received(std::uint64_t message, Rank& rank, const CallSite& site,
                      std::optional<double> deadline_seconds = {});
 
+  // open_sends_in_words and open_receives_in_words return the messages that no receive has taken,
+  // and the receives that no message has met, of one member from or to another (any, if not set),
+  // in words: " tag 7 at train.py:3"; empty for none.
+  struct Pair {
+    std::optional<std::size_t> from;
+    std::optional<std::size_t> to;
+  };
+  std::string open_sends_in_words(const Pair& pair) const;
+  std::string open_receives_in_words(const Pair& pair) const;
+
   // post adds a receive, which must stay where it is until its message is found. keep_alive, if
   // given, is held until then.
   void post(Receive& receive, std::shared_ptr<Receive> keep_alive = nullptr);
@@ -113,6 +128,9 @@ class Mailbox {
   std::deque<Posted> receives_;
   std::deque<Waiter*> sleepers_;
   std::uint64_t next_number_ = 1;
+  // The numbers of sends, and of receives, by sender (-1 for any), receiver and tag.
+  using Direction = std::array<std::int64_t, 3>;
+  std::map<Direction, std::uint64_t> sends_, posts_;
 };
 
 }  // namespace simmesh

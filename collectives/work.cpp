@@ -3,9 +3,11 @@
 #include "collectives/comm_event.h"
 #include "collectives/device_launch.h"
 #include "collectives/group.h"
+#include "collectives/output_check.h"
 #include "collectives/work_state.h"
 #include "core/check/error.h"
 #include "core/check/frames.h"
+#include "core/engine/ranks/call_contents.h"
 
 namespace simmesh {
 
@@ -41,9 +43,22 @@ class FaultyCall {
   std::vector<Tensor> inputs_;
 };
 
+Caller caller_of(const ProcessGroup& group) {
+  const Group& shared = group.group();
+  return {shared.membership(), group.member(), shared.next_sequence(group.member())};
+}
+
 // Lets the tensor take the bytes of the only part, which are charged to nobody.
-void take_into(Tensor& target, Rank& rank, Arrival& arrival) {
+void take_into(Tensor& target, const ProcessGroup& group, Arrival& arrival) {
   if (arrival.parts().empty()) return;
+  Rank& rank = group.owner();
+  // Only the size along a dim of uneven pieces wasn't known when the rank called.
+  if (arrival.parts().front().shape != target.shape())
+    refuse_call(ErrorKind::value_error, *arrival.call,
+                {group.group().membership(), group.member(), arrival.sequence},
+                fmt::format("expected an output of {}, got {}",
+                            describe_operand(target.dtype(), arrival.parts().front().shape),
+                            describe_operand(target.dtype(), target.shape())));
   rank.record(arrival.parts().front().hash);
   Clock::Quiet no_copy;
   Tensor part;
@@ -65,8 +80,13 @@ void take_results(Rank& rank, Arrival& arrival, std::vector<Tensor>& results) {
 }
 
 // A rank takes the results of a complete call in one of four ways; `tensors` are those that a
-// device writes. All makes tensors of all results.
-struct All {
+// device writes. check_target raises before the call where they can't be taken.
+struct AnyTarget {
+  void check_target(const CollectiveCall&, const Caller&) const {}
+};
+
+// All makes tensors of all results.
+struct All : AnyTarget {
   using Results = std::vector<Tensor>;
 
   Results take(Rank& rank, Arrival& arrival) const {
@@ -78,7 +98,7 @@ struct All {
 };
 
 // Only makes a tensor of the only result, undefined for none.
-struct Only {
+struct Only : AnyTarget {
   using Results = Tensor;
 
   Results take(Rank& rank, Arrival& arrival) const {
@@ -102,16 +122,20 @@ struct Nothing {};
 struct Into {
   using Results = Nothing;
   Tensor& target;
+  const ProcessGroup& group;
 
-  Results take(Rank& rank, Arrival& arrival) const {
-    take_into(target, rank, arrival);
+  void check_target(const CollectiveCall& call, const Caller& caller) const {
+    check_output(target, call, caller);
+  }
+  Results take(Rank&, Arrival& arrival) const {
+    take_into(target, group, arrival);
     return {};
   }
   gsl::span<const Tensor> tensors(const Results&) const { return {&target, 1}; }
 };
 
 // None takes nothing: only a faulty barrier has results.
-struct None {
+struct None : AnyTarget {
   using Results = Nothing;
 
   Results take(Rank& rank, Arrival& arrival) const {
@@ -171,6 +195,7 @@ SIMMESH_CALLERS_FRAME typename Take::Results join_and_wait(const Take& take,
   Arrival arrival;
   arrival.call = &call;
   arrival.rank = &rank;
+  arrival.contents = CallContents::current();
   Exchange& exchange = group.group().join(group.member(), arrival);
   if (!arrival.is_complete) block_on(exchange, arrival, call.site);
   typename Take::Results results = take.take(rank, arrival);
@@ -195,7 +220,9 @@ SIMMESH_CALLERS_FRAME typename Take::Results run(const Take& take, const Process
                                                  const CollectiveCall& asked) {
   Rank& rank = group.owner();
   const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
-  check_call(asked, group.size());
+  Caller caller = caller_of(group);
+  check_call(asked, caller);
+  take.check_target(asked, caller);
   if (fault) [[unlikely]]
     return join_with_fault(take, group, asked, *fault);
   return join_and_wait(take, group, asked);
@@ -216,14 +243,17 @@ void run_collective_for_none(const ProcessGroup& group, const CollectiveCall& as
 }
 
 void run_collective_into(Tensor& target, const ProcessGroup& group, const CollectiveCall& asked) {
-  run(Into{target}, group, asked);
+  run(Into{target, group}, group, asked);
 }
 
 Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
                       StartOptions options) {
   Rank& rank = group.owner();
   const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
-  check_call(asked, group.size());
+  Caller caller = caller_of(group);
+  check_call(asked, caller);
+  if (options.into.is_defined()) check_output(options.into, asked, caller);
+  if (options.host) check_outputs(*options.host, asked, caller);
   std::optional<FaultyCall> faulty;
   if (fault) faulty.emplace(asked, *fault);
   auto state = std::make_shared<WorkState>(group);
@@ -241,7 +271,9 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
   state->output_splits.assign(asked.output_splits.begin(), asked.output_splits.end());
   state->call.input_splits = state->input_splits;
   state->call.output_splits = state->output_splits;
+  state->contents = CallContents::current();
   state->arrival.call = &state->call;
+  state->arrival.contents = state->contents;
   state->arrival.rank = &rank;
   if (options.host) {
     state->host = std::move(options.host);
@@ -309,7 +341,7 @@ void Work::take() {
     for (const ResultPart& part : state.arrival.parts()) rank.record(part.hash);
     state.arrival.drop_parts();
   } else if (state.into.is_defined()) {
-    take_into(state.into, rank, state.arrival);
+    take_into(state.into, state.group, state.arrival);
     state.results.push_back(state.into);
   } else {
     take_results(rank, state.arrival, state.results);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "collectives/group.h"
@@ -22,6 +23,7 @@ struct WorkState {
   Dims input_splits;
   Dims output_splits;
   CollectiveCall call;
+  std::string contents;
   Arrival arrival;
   // For a send the message's number, for a receive the receive.
   std::uint64_t message = 0;

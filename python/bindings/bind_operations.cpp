@@ -82,6 +82,16 @@ struct CollectiveArguments {
   const std::vector<std::int64_t>& output_splits;
 };
 
+// Raises an Error that names the call for tensors that it can't have.
+HostMemory memory_of(const CollectiveArguments& arguments, const CollectiveCall& call,
+                     const ProcessGroup& group) {
+  try {
+    return {arrays_of(arguments.inputs, call), arrays_of(arguments.outputs, call)};
+  } catch (const Error& error) {
+    refuse_memory(error, group, call);
+  }
+}
+
 Operation start(const ProcessGroup& group, const CollectiveArguments& arguments) {
   rank_of_run("Group.collective");
   CollectiveCall call{.op = collective_op(arguments.op),
@@ -93,8 +103,7 @@ Operation start(const ProcessGroup& group, const CollectiveArguments& arguments)
                       .output_splits = arguments.output_splits,
                       .site = python_site()};
   auto memory =
-      owned(HostMemory(arrays_of(arguments.inputs, call), arrays_of(arguments.outputs, call)),
-            nb::make_tuple(arguments.inputs, arguments.outputs));
+      owned(memory_of(arguments, call, group), nb::make_tuple(arguments.inputs, arguments.outputs));
   return without_lock(
       [&] { return Operation{start_collective_on(std::move(memory), group, call)}; });
 }

@@ -50,7 +50,28 @@ nb::object python_exception(const Failure& failure) {
   }
 }
 
-RunResult result_of(const Outcome& outcome) {
+struct RunArguments {
+  nb::callable body;
+  WorldOptions options;
+  nb::object switched;
+  nb::object explain;
+  // The call that runs the program again; the core's own line is for its command.
+  std::optional<std::string> reproduce;
+};
+
+// Adds what the program around the ranks knows about a standstill to its details.
+void explain(Failure& failure, const nb::object& callable) {
+  if (failure.kind != Failure::Kind::deadlock || callable.is_none()) return;
+  std::string text = nb::cast<std::string>(callable());
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = std::min(text.find('\n', at), text.size());
+    failure.details += "\n  " + text.substr(at, end - at);
+    at = end + 1;
+  }
+}
+
+RunResult result_of(Outcome outcome, const RunArguments& arguments) {
+  if (outcome.failure) explain(*outcome.failure, arguments.explain);
   RunResult result{outcome.data_hash, outcome.schedule_hash, outcome.steps,
                    choices_to_string(outcome.choices)};
   if (!outcome.failure) return result;
@@ -60,15 +81,21 @@ RunResult result_of(const Outcome& outcome) {
   result.message = failure.message;
   result.details = failure.details;
   result.report = report(outcome);
+  std::size_t line = result.report.rfind("reproduce: ");
+  if (arguments.reproduce && line != std::string::npos)
+    result.report.replace(line, std::string::npos, "reproduce: " + *arguments.reproduce);
   result.exception = python_exception(failure);
   return result;
 }
 
-struct RunArguments {
-  nb::callable body;
-  WorldOptions options;
-  nb::object switched;
-};
+// Each rank is a thread of the operating system, which has some ten thousands of them.
+constexpr std::size_t ranks_max = 10'000;
+
+void check_ranks(std::size_t ranks) {
+  if (ranks < 1 || ranks > ranks_max)
+    raise(ErrorKind::value_error, "python/run",
+          "ranks: expected 1 to {}, since each is a thread, got {}", ranks_max, ranks);
+}
 
 // Everything that a thread could still use if its run is given up.
 struct Running {
@@ -84,7 +111,7 @@ struct Running {
   }
 
   explicit Running(const RunArguments& arguments)
-      : host(arguments.switched, arguments.options.timeout_seconds),
+      : host({arguments.switched, arguments.options.timeout_seconds, arguments.reproduce}),
         body(arguments.body),
         world(hosted(arguments.options, host)) {}
 };
@@ -112,7 +139,7 @@ RunResult run(const RunArguments& arguments) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(interruption.ptr())), interruption.ptr());
     throw nb::python_error();
   }
-  return result_of(*outcome);
+  return result_of(*std::move(outcome), arguments);
 }
 
 // The Waitable of a rank that parks.
@@ -237,7 +264,9 @@ void bind_run(nb::module_& module) {
       "run",
       [](nb::callable body, std::size_t ranks, const std::string& schedule, std::uint64_t seed,
          const std::string& arithmetic, const std::string& release, double timeout,
-         std::string program, nb::object switched) {
+         std::string program, nb::object switched, nb::object explain,
+         std::optional<std::string> reproduce) {
+        check_ranks(ranks);
         return run({std::move(body),
                     {.ranks = ranks,
                      .seed = seed,
@@ -246,17 +275,23 @@ void bind_run(nb::module_& module) {
                      .release = parse_release(release),
                      .timeout_seconds = timeout,
                      .program = std::move(program)},
-                    std::move(switched)});
+                    std::move(switched),
+                    std::move(explain),
+                    std::move(reproduce)});
       },
       nb::arg("body"), nb::kw_only(), nb::arg("ranks"), nb::arg("schedule") = "fifo",
       nb::arg("seed") = 0, nb::arg("arithmetic") = "canonical", nb::arg("release") = "2.15",
       nb::arg("timeout") = 60.0, nb::arg("program") = "simmesh",
-      nb::arg("switched").none() = nb::none(),
+      nb::arg("switched").none() = nb::none(), nb::arg("explain").none() = nb::none(),
+      nb::arg("reproduce").none() = nb::none(),
       "Runs body(rank) on every rank, each on a thread of its own of which one runs at a time, "
       "and\n"
       "returns the outcome; what a body raises is the outcome's. `switched(rank)` is called on a\n"
       "rank's thread whenever the turn comes to it from another. A rank that keeps its turn for\n"
-      "`timeout` seconds ends the run as blocked; 0 is for no limit.");
+      "`timeout` seconds ends the run as blocked; 0 is for no limit. `explain()` is called when "
+      "no\n"
+      "rank can run, and returns lines for the report, which ends with how to `reproduce` the "
+      "failure.");
 }
 
 }  // namespace
@@ -298,6 +333,9 @@ void bind_ranks(nb::module_& module) {
   module.def(
       "record", [](std::uint64_t word) { rank_of_run("record").record(word); }, nb::arg("word"),
       "Folds 64 bits into the rank's part of the data hash.");
+  module.def(
+      "call_site", [] { return to_string(python_site()); },
+      "The file and line of the user's call: \"train.py:12\".");
   module.def("internal_files", set_internal_files, nb::arg("prefixes"),
              "Says which files belong to libraries that call on behalf of their user, by the\n"
              "prefixes of their paths: reports name the line in the user's own file.");

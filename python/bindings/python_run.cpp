@@ -1,8 +1,12 @@
 #include "python/bindings/python_run.h"
 
 #include <algorithm>
+#include <cxxabi.h>
 #include <nanobind/stl/string.h>
+#include <pthread.h>
+#include <unistd.h>
 
+#include "core/check/check.h"
 #include "core/engine/reports/reported_run.h"
 #include "core/engine/run/run.h"
 #include "python/bindings/python_site.h"
@@ -25,6 +29,25 @@ void keep_thread_state() {
   PyEval_SaveThread();
 }
 
+// The child of a fork has none of the other ranks, and is no rank itself: it is told so at once,
+// instead of waiting for them.
+void be_no_rank_in_children() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+    if (!run_of_thread) return;
+    run_of_thread = nullptr;
+    Rank::set_active(nullptr);
+  });
+  SIMMESH_CHECK(registered == 0, "no handler for forks");
+}
+
+// Returns a text of Python as UTF-8. What that can't say, such as lone surrogates, is escaped.
+std::string text_of(nb::handle text) {
+  auto bytes =
+      nb::steal<nb::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return {bytes.c_str(), bytes.size()};
+}
+
 nb::object rank_ended_class() { return nb::module_::import_("simmesh._core").attr("RankEnded"); }
 
 }  // namespace
@@ -40,6 +63,7 @@ void PythonRun::came_back() {
 
 void PythonRun::run_rank(Rank& rank, const nb::callable& body) {
   keep_thread_state();
+  be_no_rank_in_children();
   nb::gil_scoped_acquire lock;
   if (thread_idents_.size() <= rank.id()) thread_idents_.resize(rank.id() + 1);
   thread_idents_[rank.id()] = PyThread_get_thread_ident();
@@ -53,6 +77,10 @@ void PythonRun::run_rank(Rank& rank, const nb::callable& body) {
     leave();
     if (error.matches(rank_ended_class())) throw RankEnded();
     throw PythonFailure(std::move(error));
+  } catch (abi::__forced_unwind&) {
+    // Python ends, and with it a thread that asks for the interpreter lock: one of a run that was
+    // given up. Nothing of Python may be touched any more, by destructors neither.
+    for (;;) pause();
   } catch (...) {
     leave();
     throw;
@@ -66,7 +94,7 @@ std::string PythonRun::stack_of(RankId rank) const {
   auto lines =
       nb::cast<nb::list>(nb::module_::import_("traceback").attr("format_stack")(frames[ident]));
   std::string text;
-  for (nb::handle line : lines) text += nb::cast<std::string>(line);
+  for (nb::handle line : lines) text += text_of(line);
   return text;
 }
 
@@ -94,7 +122,7 @@ PythonFailure::PythonFailure(nb::python_error error)
       text_(std::make_shared<std::string>()) {
   nb::object format = nb::module_::import_("traceback").attr("format_exception_only");
   auto lines = nb::cast<nb::list>(format(error_->type(), error_->value()));
-  for (nb::handle line : lines) *text_ += nb::cast<std::string>(line);
+  for (nb::handle line : lines) *text_ += text_of(line);
   while (!text_->empty() && text_->back() == '\n') text_->pop_back();
   *text_ += ", at " + to_string(site_of_traceback(error_->traceback()));
 }

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <nanobind/nanobind.h>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -17,9 +18,16 @@ class PythonRun final : public ThreadHost {
  public:
   // The callable `switched`, or None, is called with a rank's number, on the rank's thread, when
   // the turn comes to it and another rank had it before. Without a timeout of more than 0 s a rank
-  // may keep its turn.
-  PythonRun(nanobind::object switched, double timeout_seconds)
-      : switched_(std::move(switched)), timeout_seconds_(timeout_seconds) {}
+  // may keep its turn. Reports end with the call that reproduces the run, if it is known.
+  struct Options {
+    nanobind::object switched;
+    double timeout_seconds;
+    std::optional<std::string> reproduce;
+  };
+  explicit PythonRun(Options options)
+      : switched_(std::move(options.switched)),
+        timeout_seconds_(options.timeout_seconds),
+        reproduce_(std::move(options.reproduce)) {}
 
   // of_this_thread returns the run in which the thread is a rank, null outside any.
   static PythonRun* of_this_thread();
@@ -31,6 +39,9 @@ class PythonRun final : public ThreadHost {
   void came_back();
 
   Verdict look(const Turn& turn) override;
+  std::string reproduce_line() const override {
+    return reproduce_ ? "reproduce: " + *reproduce_ : "";
+  }
   // interruption returns what stopped the run: an exception of a signal's handler, such as
   // KeyboardInterrupt, and the calls of the rank that never gave up its turn.
   const nanobind::object& interruption() const { return interruption_; }
@@ -45,6 +56,7 @@ class PythonRun final : public ThreadHost {
 
   nanobind::object switched_;
   double timeout_seconds_;
+  std::optional<std::string> reproduce_;
   RankId last_ = no_rank;
   std::vector<unsigned long> thread_idents_;  // Python's, by rank
   nanobind::object interruption_;

@@ -74,6 +74,7 @@ HostArray array_of(nb::handle tensor, const TorchDtype& dtype) {
   array.dtype = dtype.carrier;
   array.shape = numbers_of<Shape>(tensor.attr("shape"));
   array.strides = numbers_of<Strides>(tensor.attr("stride")());
+  if (dtype.carried != Carried::itself) array.host_dtype = dtype.name.c_str();
   if (dtype.carried != Carried::complex) return array;
   for (std::int64_t& stride : array.strides) stride *= 2;
   array.shape.push_back(2);

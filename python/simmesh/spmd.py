@@ -7,7 +7,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from inspect import isasyncgen, iscoroutine, isgenerator
 from numbers import Integral, Real
 from pathlib import Path
@@ -16,6 +16,9 @@ from typing import Any, Callable, overload
 from simmesh import _core, replay_file
 from simmesh.exploration import Exploration, Trial, explore
 from simmesh.replay_file import Replay
+
+#: The most ranks of a run.
+RANKS_MAX = 10_000
 
 
 class SpmdFailure(AssertionError):
@@ -51,6 +54,7 @@ class Options:
     isolate: Sequence[str | tuple[Any, str]] = ()
     timeout: float = 60.0
     backend: str = "gloo"
+    allow_strided: bool = False
 
     def __post_init__(self) -> None:
         """Raises ValueError for options that are out of range. The run checks the names of
@@ -64,6 +68,11 @@ class Options:
                 raise ValueError(
                     f"[python/spmd] {name}: expected a whole number{bound}, got {value!r}"
                 )
+        if self.world_size > RANKS_MAX:
+            raise ValueError(
+                f"[python/spmd] world_size: expected at most {RANKS_MAX}, since each rank is a "
+                f"thread, got {self.world_size}"
+            )
         if not isinstance(self.timeout, Real) or not 0 <= self.timeout < float("inf"):
             raise ValueError(
                 "[python/spmd] timeout: expected seconds, finite and not negative, got "
@@ -102,10 +111,10 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
             assert tensor[0] == 4
 
     The options are ``world_size``, ``schedules``, ``arithmetic``, ``release``, ``seed``,
-    ``isolate``, ``timeout`` (in seconds of wall time for which a rank keeps the turn) and
-    ``backend``. All schedules must give equal bits, of the collectives' results and of the ranks'
-    return values. The first failure is shortened and raised: a rank's exception as itself with the
-    report as a note, everything else as SpmdFailure.
+    ``isolate``, ``timeout`` (in seconds of wall time for which a rank keeps the turn), ``backend``
+    and ``allow_strided``. All schedules must give equal bits, of the collectives' results and of
+    the ranks' return values. The first failure is shortened and raised: a rank's exception as
+    itself with the report as a note, everything else as SpmdFailure.
     """
     if function is None:
         return lambda test: spmd(test, **options)
@@ -119,15 +128,24 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def spmd_run(
-    function: Callable[..., Any], *arguments: Any, schedule: str = "fifo", **options: Any
+    function: Callable[..., Any],
+    *arguments: Any,
+    schedule: str = "fifo",
+    schedule_seed: int = 0,
+    **options: Any,
 ) -> Result:
     """Runs ``function(*arguments)`` on every rank under one schedule; returns the results and
     the outcome.
 
-    The options are those of ``spmd``. A failure doesn't raise: the outcome has it.
+    ``schedule_seed`` is the seed of a schedule that has random choices and names no seed, such as
+    ``pct:3``. The other options are those of ``spmd``. A failure doesn't raise: the outcome has it.
     """
+    from simmesh.torch import Schedule
+
     chosen = Options(**options)
-    trial = _trial(functools.partial(function, *arguments), chosen, schedule)
+    trial = _trial(
+        functools.partial(function, *arguments), chosen, Schedule(schedule, schedule_seed)
+    )
     return Result(trial.results, trial.outcome)
 
 
@@ -143,7 +161,7 @@ def check(program: Callable[[], Any], options: Options) -> None:
         _expect_options_of(replay, options)
         schedules = [Schedule("fifo"), Schedule(replay.schedule, replay.schedule_seed)]
     found = explore(
-        lambda schedule: _trial(program, options, schedule),
+        lambda schedule: _trial(program, options, schedule, name),
         schedules,
         runs_max=0 if replay is not None else 200,
         shrinkable=lambda trial: (
@@ -151,7 +169,7 @@ def check(program: Callable[[], Any], options: Options) -> None:
         ),
     )
     if found.failure is not None:
-        _fail(found, options, name)
+        _fail(program, found, options, name)
 
 
 def _expect_options_of(replay: Replay, options: Options) -> None:
@@ -164,7 +182,7 @@ def _expect_options_of(replay: Replay, options: Options) -> None:
             )
 
 
-def _trial(program: Callable[[], Any], options: Options, schedule: Any) -> Trial:
+def _trial(program: Callable[[], Any], options: Options, schedule: Any, test: str = "") -> Trial:
     import torch.distributed as dist
 
     from simmesh.torch import run
@@ -190,21 +208,23 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any) -> Trial
             dist.destroy_process_group()
         return result
 
+    call = _call(program, *_schedule_words(schedule), options)
     release: dict[str, Any] = {} if options.release is None else {"release": options.release}
     ran = run(
         body, options.world_size, schedule=schedule, seed=options.seed, isolate=options.isolate,
-        arithmetic=options.arithmetic, timeout=options.timeout, **release,
+        allow_strided=options.allow_strided, arithmetic=options.arithmetic, timeout=options.timeout,
+        reproduce=f"pytest '{test}'" if test else call, **release,
     )  # fmt: skip
     if ran.outcome.kind == "blocked":
         settings.spoiled = ran.outcome.message
     return Trial(schedule, ran.outcome, ran.results)
 
 
-def _fail(found: Exploration, options: Options, name: str) -> None:
+def _fail(program: Callable[[], Any], found: Exploration, options: Options, name: str) -> None:
     __tracebackhide__ = True
     failure = found.failure
     assert failure is not None
-    report = _report(found, options, name)
+    report = _report(program, found, options, name)
     error = failure.outcome.exception
     # An error that the core raises in a rank (a mismatch) has its report in its own text already.
     if error is None:
@@ -214,7 +234,7 @@ def _fail(found: Exploration, options: Options, name: str) -> None:
     raise error
 
 
-def _report(found: Exploration, options: Options, name: str) -> str:
+def _report(program: Callable[[], Any], found: Exploration, options: Options, name: str) -> str:
     failure = found.failure
     assert failure is not None
     lines = []
@@ -230,10 +250,10 @@ def _report(found: Exploration, options: Options, name: str) -> str:
         )
     else:
         lines.append(_without_reproduction(failure.outcome.report))
-    text, seed = _schedule(failure)
+    text, seed = _schedule_words(failure.schedule)
     lines.append(f"schedule: {text} (the first of {found.schedules} that failed, shortened)"
                  if text.startswith("guided:") else f"schedule: {text}")  # fmt: skip
-    lines.append(f"reproduce: {_reproduction(text, seed, options, name)}")
+    lines.append(f"reproduce: {_reproduction(program, text, seed, options, name)}")
     return "\n".join(lines)
 
 
@@ -243,21 +263,43 @@ def _word(value: Any) -> int:
     return fingerprint(value)
 
 
-def _schedule(trial: Trial) -> tuple[str, int]:
-    if isinstance(trial.schedule, str):
-        return trial.schedule, 0
-    return trial.schedule.text, trial.schedule.seed
+def _schedule_words(schedule: Any) -> tuple[str, int]:
+    return (schedule, 0) if isinstance(schedule, str) else (schedule.text, schedule.seed)
 
 
-def _reproduction(text: str, seed: int, options: Options, name: str) -> str:
+def _reproduction(
+    program: Callable[[], Any], text: str, seed: int, options: Options, name: str
+) -> str:
     if not name:
-        return (
-            f"simmesh.spmd_run(function, world_size={options.world_size}, schedule={text!r}, "
-            f"arithmetic={options.arithmetic!r}, seed={options.seed})"
-        )
+        return _call(program, text, seed, options)
     replay = Replay(name, text, seed, options.world_size, options.arithmetic, options.seed)
     file = replay_file.write(replay, settings.folder)
     return shlex.join(["pytest", name, "--simmesh-replay", str(file)])
+
+
+def _call(program: Callable[[], Any], text: str, seed: int, options: Options) -> str:
+    """The call of ``spmd_run`` that runs a program under a schedule."""
+    arguments: list[str] = []
+    while isinstance(program, functools.partial):
+        arguments[:0] = [_brief(each) for each in program.args]
+        arguments += [f"{name}={_brief(value)}" for name, value in program.keywords.items()]
+        program = program.func
+    words: dict[str, Any] = {"schedule": text}
+    if seed:
+        words["schedule_seed"] = seed
+    for each in fields(Options):
+        value = getattr(options, each.name)
+        is_named = each.name in ("world_size", "arithmetic", "seed")
+        if each.name != "schedules" and (is_named or value != each.default):
+            words[each.name] = value
+    named = [f"{name}={value!r}" for name, value in words.items()]
+    function = getattr(program, "__qualname__", type(program).__qualname__)
+    return f"simmesh.spmd_run({', '.join([function, *arguments, *named])})"
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"<{type(value).__qualname__}>"
 
 
 def _without_reproduction(report: str) -> str:

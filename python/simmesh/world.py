@@ -63,6 +63,14 @@ class World:
             arithmetic=self.arithmetic,
             release=self.release,
             timeout=self.timeout,
+            reproduce=self._call(body),
+        )
+
+    def _call(self, body: Callable[[int], object]) -> str:
+        name = getattr(body, "__qualname__", type(body).__qualname__)
+        return (
+            f"simmesh.World({self.ranks}, schedule={self.schedule!r}, seed={self.seed}, "
+            f"arithmetic={self.arithmetic!r}, release={self.release!r}).run({name})"
         )
 
     def results(self, body: Callable[[int], Result]) -> list[Result]:

@@ -6,6 +6,7 @@
 #include "collectives/work.h"
 #include "core/check/error.h"
 #include "core/engine/world.h"
+#include "tests/expect_error.h"
 
 // The tests check which calls are refused and by whom, and that both sides of a mismatch are named
 // under every schedule.
@@ -92,12 +93,21 @@ TEST(CollectiveCall, SplitsMustAgreeBetweenSenderAndReceiver) {
     all_to_all_single(zeros({3}, DType::float32), {.input = {1, 2}, .output = {1, 1}}, group);
   });
   EXPECT_THAT(message, HasSubstr("sends 2 rows to member 1, which expects 1"));
+  // One side alone may have equal parts.
+  Dims splits{1, 3};
+  Tensor four = zeros({4}, DType::float32);
+  expect_mismatch("rows to member", [=](Rank& rank, const ProcessGroup& group) {
+    CollectiveCall call{.op = CollectiveOp::all_to_all, .inputs = {&four, 1}};
+    if (rank.id() == 0) call.input_splits = call.output_splits = splits;
+    start_collective(group, call);
+  });
 }
 
 TEST(CollectiveCall, RefusalsCarryPyTorchsClasses) {
-  auto kind_of = [](const CollectiveCall& call) {
+  Membership group({.id = 0, .name = "dp", .members = RankList::range(3)}, {});
+  auto kind_of = [&](const CollectiveCall& call) {
     try {
-      check_call(call, 3);
+      check_call(call, {group});
     } catch (const Error& error) {
       return to_string(error.kind());
     }
@@ -114,7 +124,30 @@ TEST(CollectiveCall, RefusalsCarryPyTorchsClasses) {
             "TypeError");
   EXPECT_EQ(kind_of({.op = CollectiveOp::all_reduce, .reduce = ReduceOp::band, .inputs = floats}),
             "TypeError");
+  Tensor two[] = {zeros({3}, DType::float32), zeros({3}, DType::float32)};
+  EXPECT_EQ(kind_of({.op = CollectiveOp::all_to_all_list, .inputs = two}), "ValueError");
+  EXPECT_EQ(kind_of({.op = CollectiveOp::scatter, .inputs = two}), "ValueError");
+  EXPECT_EQ(kind_of({.op = CollectiveOp::scatter, .root = 1, .inputs = {}}), "ok");
+  EXPECT_EQ(kind_of({.op = CollectiveOp::gather, .inputs = two}), "ValueError");
   EXPECT_THROW(ReduceWith::named("mean"), Error);
+}
+
+// If this fails, a wrong call of a long program must be looked for by hand.
+TEST(CollectiveCall, RefusalsNameRankNumberAndGroup) {
+  Membership group({.id = 0, .name = "dp", .members = RankList::of({4, 6})}, {});
+  Tensor integers[] = {zeros({3}, DType::int64)};
+  CollectiveCall call{.op = CollectiveOp::all_reduce,
+                      .reduce = ReduceOp::band,
+                      .inputs = integers,
+                      .site = {"train.py", 7}};
+  call.reduce = ReduceOp::avg;
+  testing::expect_error(
+      [&] {
+        check_call(call, {group, 1, 5});
+      },
+      ErrorKind::type_error,
+      "[collectives] rank 6: all_reduce(avg) of int64[3] at train.py:7, #5 of "
+      "group dp [4, 6]: expected a floating dtype");
 }
 
 }  // namespace

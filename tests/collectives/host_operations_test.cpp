@@ -140,14 +140,25 @@ TEST(HostOperations, AReceiveThatTimesOutStaysPosted) {
   });
 }
 
-TEST(HostOperations, RefuseResultsOfAnotherSize) {
-  Outcome outcome = World({.ranks = 2}).run([](Rank&) {
-    Floats piece(2), whole(3);
-    wait(start_collective_on(memory({array_of(piece)}, {array_of(whole)}), ProcessGroup::world(),
-                             {.op = CollectiveOp::all_gather}));
-  });
-  EXPECT_THAT(report(outcome),
-              HasSubstr("expected a result of 4 elements of float32 to write to, got one of 3"));
+// If this fails, an innocent rank gets the error, or a rank goes on with results that nobody wrote.
+TEST(HostOperations, AWrongOutputIsTheErrorOfItsRankUnderEverySchedule) {
+  for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"})
+    for (RankId culprit : {0, 1, 2}) {
+      World world({.ranks = 3, .schedule = Schedule::parse(schedule), .ranks_are_threads = true});
+      Outcome outcome = world.run([&](Rank& rank) {
+        Floats piece(2), whole(rank.id() == culprit ? 5 : 6);
+        wait(start_collective_on(memory({array_of(piece)}, {array_of(whole)}),
+                                 ProcessGroup::world(),
+                                 {.op = CollectiveOp::all_gather, .site = {"train.py", 3}}));
+      });
+      ASSERT_TRUE(outcome.failure);
+      EXPECT_EQ(outcome.failure->rank, culprit) << schedule;
+      EXPECT_EQ(outcome.failure->message,
+                fmt::format("[collectives] rank {}: all_gather along dim 0 of float32[2] at "
+                            "train.py:3, #0 of group world [0, 1, 2]: expected an output of 6 "
+                            "elements of float32, got float32[5]",
+                            culprit));
+    }
 }
 
 TEST(HostOperations, AMismatchNamesBothSides) {

@@ -4,10 +4,15 @@ was.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import io
+import logging
 import os
+import queue
 import random
 import secrets
+import select
 import subprocess
 import sys
 import tempfile
@@ -345,7 +350,7 @@ def test_a_group_of_another_rank_is_refused() -> None:
 
 
 def test_a_collective_on_another_thread_is_refused() -> None:
-    """Would fail if a thread that a rank started got what no rank computed."""
+    """Would fail if a thread that a rank started got what no rank computed, or another text."""
 
     def program() -> list[str]:
         errors: list[str] = []
@@ -363,7 +368,7 @@ def test_a_collective_on_another_thread_is_refused() -> None:
         return errors
 
     for errors in on_ranks(program):
-        assert "got the thread another, which is no rank's" in errors[0]
+        assert "got the thread another: threads that a rank starts can't communicate" in errors[0]
 
 
 def host_state() -> dict[str, Any]:
@@ -416,3 +421,137 @@ def test_nothing_is_left_behind(ending: str) -> None:
     assert host_state() == before
     assert threading.active_count() == threads
     assert os.popen("echo $SIMMESH_TEST").read().strip() == ""
+
+
+def test_warnings_go_to_the_rank_that_records_them() -> None:
+    """Would fail if the functions that show a warning were another rank's."""
+
+    def program() -> list[str]:
+        rank = dist.get_rank()
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            warnings.warn(f"before from {rank}", stacklevel=1)
+            dist.barrier()
+            warnings.warn(f"after from {rank}", stacklevel=1)
+        return [str(each.message) for each in seen]
+
+    expected = [[f"before from {rank}", f"after from {rank}"] for rank in range(4)]
+    assert on_ranks(program) == expected
+
+
+def test_loggers_have_handlers_and_levels_of_each_rank(tmp_path: Path) -> None:
+    """Would fail if one rank's format, level or file got the records of all."""
+    logger = logging.getLogger("simmesh.test")
+
+    def program() -> str:
+        rank = dist.get_rank()
+        path = tmp_path / f"{rank}.log"
+        handler = logging.FileHandler(path, delay=True)
+        handler.setFormatter(logging.Formatter(f"[{rank}] %(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO if rank else logging.ERROR)
+        fresh = logging.getLogger("simmesh.test.fresh")
+        dist.barrier()
+        logger.info("one")
+        dist.barrier()
+        fresh.error("two")
+        return path.read_text()
+
+    for _ in range(2):
+        results = on_ranks(program)
+        assert results[0] == "[0] two\n"
+        assert results[1:] == [f"[{rank}] one\n[{rank}] two\n" for rank in (1, 2, 3)]
+        assert logger.handlers == []
+        assert logger.level == logging.NOTSET
+        assert logging.getLogger("simmesh.test.fresh").handlers == []
+        for path in tmp_path.iterdir():
+            path.unlink()
+
+
+def test_print_options_paths_and_recursion_limits_are_the_ranks_own() -> None:
+    """Would fail if a rank's switches of torch and Python were those of the last one that ran."""
+    before = sys.path[:], sys.getrecursionlimit(), str(torch.tensor(1 / 3))
+
+    def program() -> tuple[str, str, int]:
+        rank = dist.get_rank()
+        torch.set_printoptions(precision=rank + 1)
+        sys.path.insert(0, f"/of/{rank}")
+        sys.setrecursionlimit(5000 + rank)
+        dist.barrier()
+        return str(torch.tensor(1 / 3)), sys.path[0], sys.getrecursionlimit()
+
+    results = on_ranks(program)
+    for rank, (text, path, limit) in enumerate(results):
+        assert text == f"tensor(0.{'3' * (rank + 1)})"
+        assert (path, limit) == (f"/of/{rank}", 5000 + rank)
+    assert (sys.path[:], sys.getrecursionlimit(), str(torch.tensor(1 / 3))) == before
+
+
+def test_waits_with_a_time_limit_end_by_it() -> None:
+    """Would fail if loops that wait for a clock went on for ever, or took the wall's time."""
+
+    def program() -> tuple[bool, bool, float]:
+        begin = time.monotonic()
+        was_set = threading.Event().wait(100)
+        try:
+            queue.Queue().get(timeout=100)
+            got = True
+        except queue.Empty:
+            got = False
+        asyncio.run(asyncio.sleep(100))
+        read, write = os.pipe()
+        select.select([read], [], [], 0.01)
+        os.close(read)
+        os.close(write)
+        return was_set, got, time.monotonic() - begin
+
+    begin = time.perf_counter()
+    for was_set, got, seconds in on_ranks(program):
+        assert (was_set, got) == (False, False)
+        assert 300 <= seconds < 301
+    assert time.perf_counter() - begin < 30
+
+
+def test_no_thread_is_left() -> None:
+    """Would fail if threads of ranks stayed in Python's list."""
+
+    def program() -> str:
+        return threading.current_thread().name
+
+    on_ranks(program)
+    before = threading.active_count()
+    on_ranks(program)
+    assert threading.active_count() == before
+
+
+def test_a_forked_child_is_no_rank() -> None:
+    """Would fail if a collective in a child waited for ranks that aren't there."""
+
+    def program() -> int:
+        child = os.fork()
+        if child == 0:
+            try:
+                dist.all_reduce(torch.ones(1))
+                os._exit(0)
+            except RuntimeError:
+                os._exit(7)
+        dist.barrier()
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    assert on_ranks(program) == [7] * 4
+
+
+def test_threads_of_ranks_are_told_on_the_programs_line() -> None:
+    """Would fail if a thread's error named another module, or depended on the rank."""
+
+    def program() -> None:
+        group = dist.new_group([0, 1, 2, 3])
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            future = pool.submit(dist.all_reduce, torch.ones(1), group=group)
+            future.result()
+
+    outcome = simmesh.spmd_run(program).outcome
+    assert outcome.kind == "error"
+    assert "threads that a rank starts can't communicate" in outcome.message
+    assert "test_isolation.py:" in outcome.message
+    assert outcome.report.count("threads that a rank starts can't communicate") == 4

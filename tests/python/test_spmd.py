@@ -4,13 +4,23 @@ bits.
 
 from __future__ import annotations
 
+import collections
+import concurrent.futures
+import copy
+import datetime
+import decimal
+import enum
+import threading
 from collections.abc import Iterator
+from typing import Any
 
+import numpy
 import pytest
 import torch
 import torch.distributed as dist
 
 import simmesh
+from simmesh.torch.fingerprint import fingerprint
 
 
 @simmesh.spmd(world_size=3, schedules=8)
@@ -93,3 +103,104 @@ def test_an_unknown_backend_is_refused_as_torch_refuses_it() -> None:
     with pytest.raises(AssertionError, match="Unknown backend type glo: expected one of"):
         simmesh.spmd(backend="glo")(lambda: None)()
     simmesh.spmd(backend="cpu:gloo,cuda:nccl", schedules=1)(lambda: None)()
+
+
+def fails(value: int) -> None:
+    assert dist.get_rank() != value
+
+
+def test_the_line_that_reproduces_a_run_is_a_call() -> None:
+    """Would fail if the line named a command that doesn't exist."""
+    outcome = simmesh.spmd_run(fails, 2, world_size=3, schedule="pct:2", schedule_seed=5, seed=7)
+    assert outcome.outcome.report.splitlines()[-1] == (
+        "reproduce: simmesh.spmd_run(fails, 2, schedule='pct:2', schedule_seed=5, world_size=3, "
+        "arithmetic='exact', seed=7)"
+    )
+    report = simmesh.World(2).run(lambda rank: 1 // rank).report
+    assert "reproduce: simmesh.World(2, schedule='fifo', seed=0, " in report
+
+
+def test_too_many_ranks_are_refused_at_once() -> None:
+    """Would fail if memory were taken for each rank first."""
+    with pytest.raises(ValueError, match="world_size: expected at most 10000"):
+        simmesh.spmd_run(lambda: None, world_size=10**9)
+    with pytest.raises(ValueError, match="ranks: expected 1 to 10000"):
+        simmesh.World(10**9).run(lambda rank: None)
+
+
+def test_runs_of_several_threads_follow_one_another() -> None:
+    """Would fail if two runs took each other's ranks and state."""
+
+    def program() -> float:
+        tensor = torch.ones(1)
+        dist.all_reduce(tensor)
+        return tensor.item()
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(simmesh.spmd_run, program, world_size=3) for _ in range(8)]
+        for each in runs:
+            assert each.result().outcome.ok, each.result().outcome.report
+            assert each.result().results == [3.0] * 3
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Plain:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (numpy.arange(3), numpy.arange(1, 4)),
+        (numpy.float32(1), numpy.float32(2)),
+        (numpy.float32(1), numpy.float64(1)),
+        ({1, 2}, {1, 3}),
+        (frozenset("ab"), frozenset("ac")),
+        (Color.RED, Color.BLUE),
+        (decimal.Decimal("1.0"), decimal.Decimal("1.00")),
+        (bytearray(b"a"), bytearray(b"b")),
+        (collections.deque([1]), collections.deque([2])),
+        (torch.float32, torch.float64),
+        (Plain([1]), Plain([2])),
+        ([[1], 2], [[1, 2]]),
+        (int, float),
+        (datetime.timedelta(1), datetime.timedelta(2)),
+    ],
+)
+def test_results_are_compared_by_value(one: Any, other: Any) -> None:
+    """Would fail if results that differ between schedules counted as equal."""
+    assert fingerprint(one) == fingerprint(copy.deepcopy(one))
+    assert fingerprint(one) != fingerprint(other)
+
+
+def test_sets_are_compared_without_their_order() -> None:
+    assert fingerprint({f"{i}" for i in range(9)}) == fingerprint({f"{8 - i}" for i in range(9)})
+
+
+def test_values_that_hold_themselves_are_compared() -> None:
+    ring: list[Any] = [1]
+    ring.append(ring)
+    assert fingerprint(ring) == fingerprint(ring)
+
+
+@pytest.mark.parametrize("value", [lambda: None, threading.Lock(), open])
+def test_results_without_a_value_are_refused_by_their_type(value: Any) -> None:
+    """Would fail if something that can't be compared counted as equal."""
+    outcome = simmesh.spmd_run(lambda: [value], world_size=2).outcome
+    assert isinstance(outcome.exception, TypeError)
+    assert type(value).__qualname__ in outcome.message
+
+
+def test_text_that_is_no_unicode_keeps_its_place() -> None:
+    """Would fail if such an exception became another one."""
+
+    def program() -> None:
+        raise ValueError("\udc80")
+
+    outcome = simmesh.spmd_run(program, world_size=2).outcome
+    assert "ValueError: \\udc80, at test_spmd.py:" in outcome.message

@@ -89,7 +89,7 @@ def test_strided_tensors_are_reduced_in_place() -> None:
 
     expected = torch.zeros(4, 6)
     expected[:, 1:5:2] = 6
-    assert run(program) == [expected.tolist()] * RANKS
+    assert run(program, allow_strided=True) == [expected.tolist()] * RANKS
 
 
 @pytest.mark.parametrize(
@@ -505,3 +505,119 @@ def program_of_ranks() -> float:
     tensor = own(1)
     dist.all_reduce(tensor)
     return tensor.item()
+
+
+@pytest.mark.parametrize("culprit", range(3))
+@pytest.mark.parametrize(
+    ("output", "error", "text"),
+    [
+        (torch.zeros(5), ValueError, "expected an output of 6 elements of float32, got float32[5]"),
+        (torch.zeros(6, dtype=torch.int8), TypeError, "of float32, got int8[6]"),
+    ],
+)
+def test_a_wrong_output_is_the_error_of_its_rank(
+    culprit: int, output: torch.Tensor, error: type[Exception], text: str
+) -> None:
+    """Would fail if another rank got the error, or one went on with an output nobody wrote."""
+
+    def program() -> None:
+        rank = dist.get_rank()
+        target = output.clone() if rank == culprit else torch.zeros(6)
+        dist.all_gather_into_tensor(target, torch.full((2,), rank + 1.0))
+
+    for schedule in ("fifo", "seeded:1", "pct:2"):
+        outcome = simmesh.spmd_run(program, world_size=3, schedule=schedule).outcome
+        assert outcome.rank == culprit
+        assert isinstance(outcome.exception, error)
+        assert text in outcome.message
+        assert "#0 of group 0 [0, 1, 2]" in outcome.message
+        assert "at test_torch_collectives.py:" in outcome.message
+
+
+def _lists(wrong: int) -> dict[str, Callable[[], Any]]:
+    ones, many = torch.ones(2), [torch.zeros(2) for _ in range(RANKS)]
+    if dist.get_rank() == wrong:
+        many[wrong] = torch.zeros(3)
+    root = [torch.ones(2)] * RANKS if dist.get_rank() == 0 else None
+    mine = many[dist.get_rank()]
+    return {
+        "all_gather": lambda: dist.all_gather(many, ones),
+        "all_gather short": lambda: dist.all_gather(many[1:] if len(mine) == 3 else many, ones),
+        "all_to_all": lambda: dist.all_to_all(many, [ones] * RANKS),
+        "scatter": lambda: dist.scatter(mine, root),
+        "reduce_scatter": lambda: dist.reduce_scatter_tensor(mine, torch.ones(2 * RANKS)),
+        "reduce_scatter list": lambda: dist.reduce_scatter(mine, [ones] * RANKS),
+        "all_to_all_single": lambda: dist.all_to_all_single(
+            torch.zeros(RANKS + len(mine) - 2), torch.ones(RANKS)
+        ),
+    }
+
+
+LISTS = ("all_gather", "all_gather short", "all_to_all", "scatter", "reduce_scatter",
+         "reduce_scatter list", "all_to_all_single")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_wrong_outputs_of_every_collective_are_found(name: str) -> None:
+    """Would fail if an output of another size was left as it was."""
+
+    def program() -> None:
+        _lists(1)[name]()
+
+    outcome = simmesh.spmd_run(program, world_size=RANKS).outcome
+    assert outcome.kind == "error"
+    assert "rank 1" in outcome.message
+    assert isinstance(outcome.exception, (ValueError, RuntimeError))
+
+
+def test_one_side_of_all_to_all_may_have_equal_parts() -> None:
+    def program() -> list[float]:
+        output = torch.zeros(4)
+        splits = [1, 1, 1, 1] if dist.get_rank() % 2 else None
+        dist.all_to_all_single(output, own(4), output_split_sizes=splits)
+        return output.tolist()
+
+    assert run(program) == [[1.0, 2.0, 3.0, 4.0]] * RANKS
+
+
+def _strided(rows: int = 2) -> torch.Tensor:
+    return torch.ones(rows, 2)[:, 0]
+
+
+STRIDED: dict[str, Callable[[], Any]] = {
+    "all_reduce": lambda: dist.all_reduce(_strided()),
+    "broadcast": lambda: dist.broadcast(_strided(), 0),
+    "reduce": lambda: dist.reduce(_strided(), 0),
+    "scatter": lambda: dist.scatter(
+        torch.zeros(2), [_strided()] * RANKS if dist.get_rank() == 0 else None
+    ),
+    "all_to_all": lambda: dist.all_to_all_single(torch.zeros(RANKS), _strided(RANKS)),
+    "all_gather": lambda: dist.all_gather_into_tensor(torch.zeros(2 * RANKS), _strided()),
+}
+
+
+@pytest.mark.parametrize("backend", ["gloo", "nccl", "cpu:gloo,cuda:nccl"])
+@pytest.mark.parametrize("name", STRIDED)
+def test_tensors_with_gaps_are_refused_as_the_backend_would(name: str, backend: str) -> None:
+    """Would fail if a program that computes something else on gloo, or fails on NCCL, passed."""
+    outcome = simmesh.spmd_run(STRIDED[name], backend=backend).outcome
+    if name == "all_gather" and backend != "nccl":  # gloo copies them
+        assert outcome.ok, outcome.report
+        return
+    assert isinstance(outcome.exception, ValueError)
+    assert f"[torch/strides] rank 0: {name}" in outcome.message
+    assert "at test_torch_collectives.py:" in outcome.message
+    assert "got strides (2,)" in outcome.message
+    assert simmesh.spmd_run(STRIDED[name], backend=backend, allow_strided=True).outcome.ok
+
+
+def test_transposed_tensors_are_dense() -> None:
+    """Would fail if gloo's sums of dense tensors were refused."""
+
+    def program() -> list[Any]:
+        tensor = torch.arange(6.0).reshape(2, 3).t()
+        dist.all_reduce(tensor)
+        return tensor.tolist()
+
+    expected = (torch.arange(6.0).reshape(2, 3).t() * RANKS).tolist()
+    assert run(program) == [expected] * RANKS

@@ -61,3 +61,77 @@ def test_a_script_that_fails_or_is_missing(tmp_path: Path) -> None:
     missing = command(tmp_path, "missing.py")
     assert missing.returncode == 2
     assert "missing.py" in missing.stderr
+
+
+SPAWNING = """
+import os, sys, torch, torch.distributed as dist, torch.multiprocessing as mp
+seen = []
+def worker(rank, world):
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", "29617"
+    dist.init_process_group("gloo", rank=rank, world_size=world)
+    seen.append(rank)
+    tensor = torch.tensor([rank + 1.0])
+    dist.all_reduce(tensor)
+    if "fail" in sys.argv and rank == 1: raise ValueError("on purpose")
+    print("rank", rank, "has", tensor.item(), seen, __name__)
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    print("host")
+    mp.spawn(worker, args=(3,), nprocs=3)
+"""
+
+
+def test_a_script_that_spawns_its_processes_gets_ranks(tmp_path: Path) -> None:
+    """Would fail if processes ran in place of ranks, shared globals, or printed once a schedule."""
+    (tmp_path / "spawn.py").write_text(SPAWNING)
+    ran = command(tmp_path, "--schedules", "4", "spawn.py")
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert lines[0] == "host"
+    assert sorted(lines[1:4]) == [f"rank {rank} has 6.0 [{rank}] __mp_main__" for rank in range(3)]
+    assert re.fullmatch("4 schedules, data hash (?!0{16})[0-9a-f]{16}", lines[4])
+
+
+def test_a_spawned_rank_that_fails_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "spawn.py").write_text(SPAWNING)
+    ran = command(tmp_path, "spawn.py", "fail")
+    assert ran.returncode == 1
+    assert "rank 1 failed: ValueError: on purpose, at spawn.py:" in ran.stderr
+    assert "reproduce: python -m simmesh.torch" in ran.stderr
+
+
+def test_ranks_without_a_process_group_are_warned_of(tmp_path: Path) -> None:
+    """Would fail if a script whose ranks never met passed for one that was checked."""
+    (tmp_path / "alone.py").write_text("print(1)")
+    ran = command(tmp_path, "--ranks", "2", "alone.py")
+    assert ran.returncode == 0
+    assert "warning: no rank made a process group" in ran.stderr
+
+
+def test_a_rank_that_never_gives_up_its_turn_ends_with_status_1(tmp_path: Path) -> None:
+    """Would fail if the thread that goes on aborted the interpreter at its end."""
+    (tmp_path / "loop.py").write_text(
+        "import torch.distributed as dist\n"
+        "dist.init_process_group('gloo')\n"
+        "while dist.get_rank() == 0: pass\n"
+        "dist.barrier()\n"
+    )
+    ran = command(tmp_path, "--ranks", "2", "--timeout", "6", "loop.py")
+    assert "rank 0 has not given up its turn" in ran.stderr
+    assert "Fatal" not in ran.stderr
+    assert ran.returncode == 1
+
+
+def test_a_crash_in_c_code_names_rank_calls_and_command(tmp_path: Path) -> None:
+    """Would fail if the process ended without a word."""
+    (tmp_path / "crash.py").write_text(
+        "import ctypes, torch.distributed as dist\n"
+        "dist.init_process_group('gloo')\n"
+        "dist.barrier()\n"
+        "if dist.get_rank() == 1: ctypes.string_at(0)\n"
+    )
+    ran = command(tmp_path, "--ranks", "2", "crash.py")
+    assert ran.returncode < 0
+    assert "[engine/crash] rank 1 was ended by SIGSEGV" in ran.stderr
+    assert 'crash.py", line 4' in ran.stderr
+    assert "reproduce: python -m simmesh.torch --ranks 2" in ran.stderr

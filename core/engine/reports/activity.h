@@ -26,6 +26,10 @@ class Waitable {
   // for an operation of the whole group.
   virtual std::string peer() const { return {}; }
 
+  // difference returns the first call of the group, or of its messages between two ranks, that some
+  // made and others didn't, in lines: its number, and who made it where. Empty if nothing is known.
+  virtual std::string difference() const { return {}; }
+
   // missing_ranks returns the ranks whose arrival would let the operation continue; empty if any
   // rank could.
   virtual std::vector<RankId> missing_ranks() const = 0;

@@ -1,5 +1,8 @@
 #include "core/engine/reports/outcome.h"
 
+#include <boost/core/demangle.hpp>
+#include <typeinfo>
+
 #include "core/check/error.h"
 
 namespace simmesh {
@@ -22,7 +25,9 @@ std::string message_of(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
   } catch (const std::exception& error) {
-    return error.what();
+    if (const char* text = error.what()) return text;
+    return fmt::format("an exception of type {} without a text",
+                       boost::core::demangle(typeid(error).name()));
   } catch (...) {
     return "an exception of a type that isn't derived from std::exception";
   }

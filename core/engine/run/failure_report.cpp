@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 
 #include "core/check/join_text.h"
 #include "core/engine/reports/activity.h"
@@ -12,6 +11,7 @@ namespace simmesh {
 namespace {
 
 constexpr std::size_t described_ranks_max = 64;
+constexpr std::size_t differences_max = 4;
 
 std::string names_of(const WorldOptions& options, const std::vector<RankId>& ids) {
   std::vector<std::string> names;
@@ -32,70 +32,58 @@ std::size_t FailureReport::unfinished() const {
   }));
 }
 
-// Goes from the first blocked rank to the first rank that it waits for, and so on, until a rank
-// comes up twice or has returned.
-std::string FailureReport::describe_cycle() const {
-  std::vector<RankId> path;
+// Goes from the first blocked rank to the first rank that it waits for, and so on.
+FailureReport::Chain FailureReport::follow() const {
+  Chain chain;
   RankId at = no_rank;
   for (const Seat& seat : seats_)
     if (seat.state == Seat::State::blocked && at == no_rank) at = seat.rank.id();
   while (at != no_rank) {
-    auto seen = std::find(path.begin(), path.end(), at);
-    if (seen != path.end())
-      return "  cycle: " + names_of(options_, {seen, path.end()}) + " -> " + name_of(options_, at);
-    path.push_back(at);
+    auto seen = std::find(chain.path.begin(), chain.path.end(), at);
+    chain.cycle_begin = std::size_t(seen - chain.path.begin());
+    if (seen != chain.path.end()) return chain;
+    chain.path.push_back(at);
     const Seat& seat = seats_[at];
-    if (seat.state == Seat::State::finished)
-      return "  chain: " + names_of(options_, path) + ", which has returned";
-    if (!seat.activity || !seat.activity->waits_for) break;
-    std::vector<RankId> missing = seat.activity->waits_for->missing_ranks();
-    if (missing.empty())
-      return "  " + name_of(options_, at) + " waits for any rank; none is left to send";
-    at = missing.front();
+    bool waits = seat.state != Seat::State::finished && seat.activity && seat.activity->waits_for;
+    std::vector<RankId> missing;
+    if (waits) missing = seat.activity->waits_for->missing_ranks();
+    at = missing.empty() ? no_rank : missing.front();
   }
-  return {};
+  chain.cycle_begin = chain.path.size();
+  return chain;
 }
 
-// Compares the ranks' calls in program order and describes the first place where they are not all
-// the same.
-std::string FailureReport::describe_divergence() const {
-  if (trace_.recorded() > trace_.size())
-    return fmt::format(
-        "  first call that differs: unknown, only the newest {} of {} events are kept",
-        trace_.size(), trace_.recorded());
-  std::vector<std::vector<const Event*>> calls(seats_.size());
-  for (std::size_t i = 0; i < trace_.size(); ++i) {
-    const Event& event = trace_[i];
-    bool is_call = event.kind == EventKind::arrive || event.kind == EventKind::send ||
-                   event.kind == EventKind::receive;
-    if (is_call) calls[event.rank].push_back(&event);
+std::string FailureReport::describe_chain(const Chain& chain) const {
+  if (chain.path.empty()) return {};
+  if (chain.cycle_begin < chain.path.size()) {
+    std::vector<RankId> cycle(chain.path.begin() + std::ptrdiff_t(chain.cycle_begin),
+                              chain.path.end());
+    return "  cycle: " + names_of(options_, cycle) + " -> " + name_of(options_, cycle.front());
   }
-  std::size_t longest = 0;
-  for (const auto& list : calls) longest = std::max(longest, list.size());
-  for (std::size_t call = 0; call < longest; ++call) {
-    std::map<std::string, std::vector<RankId>> groups;
-    for (std::size_t rank = 0; rank < options_.ranks; ++rank) {
-      if (!runs(options_, RankId(rank))) continue;
-      const Event* event = call < calls[rank].size() ? calls[rank][call] : nullptr;
-      std::string text = event ? fmt::format("{} of {} elements", event->operation, event->elements)
-                               : std::string("no call");
-      groups[text].push_back(RankId(rank));
-    }
-    if (groups.size() == 1) continue;
-    std::string text = fmt::format("  first call that differs, number {} of each rank:", call + 1);
-    for (const auto& [what, ranks] : groups) {
-      const Event* event =
-          call < calls[ranks.front()].size() ? calls[ranks.front()][call] : nullptr;
-      std::size_t shown = std::min<std::size_t>(ranks.size(), 8);
-      text +=
-          fmt::format("\n    {} by rank{} {}{}{}", what, ranks.size() == 1 ? "" : "s",
-                      join_text(gsl::span(ranks).first(shown), ", "),
-                      shown < ranks.size() ? fmt::format(" and {} more", ranks.size() - shown) : "",
-                      event ? " at " + to_string(event->site) : "");
-    }
-    return text;
+  const Seat& last = seats_[chain.path.back()];
+  if (last.state == Seat::State::finished)
+    return "  chain: " + names_of(options_, chain.path) + ", which has returned";
+  if (!last.activity || !last.activity->waits_for) return {};
+  return "  " + name_of(options_, last.rank.id()) + " waits for any rank; none is left to send";
+}
+
+// Describes the calls in which the ranks of a cycle differ, or the last one of a chain: the ranks
+// before it only wait for those behind.
+std::string FailureReport::describe_differences(const Chain& chain) const {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < chain.path.size(); ++i) {
+    const Seat& seat = seats_[chain.path[i]];
+    if (seat.state == Seat::State::finished || !seat.activity || !seat.activity->waits_for)
+      continue;
+    std::string text = seat.activity->waits_for->difference();
+    if (text.empty()) continue;
+    if (i < chain.cycle_begin) texts.clear();
+    if (std::find(texts.begin(), texts.end(), text) == texts.end())
+      texts.push_back(std::move(text));
   }
-  return {};
+  if (texts.size() > differences_max) texts.resize(differences_max);
+  for (std::string& text : texts) text.insert(0, "  first call that differs, ");
+  return join_text(texts, "\n");
 }
 
 std::string FailureReport::describe_ranks(RankId except) const {
@@ -137,7 +125,8 @@ Failure FailureReport::of_standstill(const Picks& picks) const {
                                unfinished(), seats_.size()),
         .details = without_last_newline(describe_ranks(no_rank))};
   std::string details = describe_ranks(no_rank);
-  for (const std::string& part : {describe_cycle(), describe_divergence()})
+  Chain chain = follow();
+  for (const std::string& part : {describe_chain(chain), describe_differences(chain)})
     if (!part.empty()) details += part + "\n";
   return {.kind = Failure::Kind::deadlock,
           .message = fmt::format("[engine/deadlock] no rank can run, {} of {} have not returned",

@@ -3,12 +3,12 @@
 #include <gsl/span>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/engine/options/world_options.h"
 #include "core/engine/reports/outcome.h"
 #include "core/engine/seats/picks.h"
 #include "core/engine/seats/seat.h"
-#include "core/trace/trace.h"
 
 namespace simmesh {
 
@@ -20,10 +20,8 @@ class FailureReport {
   struct Parts {
     const WorldOptions& options;
     gsl::span<const Seat> seats;
-    const Trace& trace;
   };
-  explicit FailureReport(const Parts& parts)
-      : options_(parts.options), seats_(parts.seats), trace_(parts.trace) {}
+  explicit FailureReport(const Parts& parts) : options_(parts.options), seats_(parts.seats) {}
 
   // of_rank returns the failure of the first rank that failed by itself, in the order of the
   // numbers of ranks and deputies; nullopt if none did.
@@ -38,12 +36,18 @@ class FailureReport {
 
  private:
   std::size_t unfinished() const;
-  std::string describe_cycle() const;
-  std::string describe_divergence() const;
+  // Chain is the ranks that wait for one another, from the first blocked one on, until one comes up
+  // twice (at cycle_begin), has returned, or waits for nobody that can be named.
+  struct Chain {
+    std::vector<RankId> path;
+    std::size_t cycle_begin = 0;  // the path's size for no cycle
+  };
+  Chain follow() const;
+  std::string describe_chain(const Chain& chain) const;
+  std::string describe_differences(const Chain& chain) const;
 
   const WorldOptions& options_;
   gsl::span<const Seat> seats_;
-  const Trace& trace_;
 };
 
 }  // namespace simmesh

@@ -162,7 +162,7 @@ bool Run::is_at_rest() const {
 }
 
 FailureReport Run::report() const {
-  return FailureReport({options_, {seats_.data(), seats_.size()}, resources_.trace});
+  return FailureReport({options_, {seats_.data(), seats_.size()}});
 }
 
 std::optional<Failure> Run::find_failure() {

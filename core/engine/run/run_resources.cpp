@@ -2,6 +2,7 @@
 
 #include "core/check/repro.h"
 #include "core/engine/reports/run_trace.h"
+#include "core/engine/seats/thread_host.h"
 
 namespace simmesh {
 
@@ -14,12 +15,18 @@ std::unique_ptr<StackArena> stacks_of(const WorldOptions& options) {
                                                           .guarded = options.guard_pages});
 }
 
+std::string reproduce_line_of(const WorldOptions& options) {
+  std::string line = options.thread_host ? options.thread_host->reproduce_line() : "";
+  if (!line.empty()) return line;
+  return to_string(Repro{options.program, options.seed, options.schedule.name()});
+}
+
 }  // namespace
 
 RunResources::RunResources(const WorldOptions& options)
     : memory(new PhysicalMemory({.poison = options.poison})),
       stacks(stacks_of(options)),
       trace(trace_events_max(options)),
-      reproduce_line(to_string(Repro{options.program, options.seed, options.schedule.name()})) {}
+      reproduce_line(reproduce_line_of(options)) {}
 
 }  // namespace simmesh

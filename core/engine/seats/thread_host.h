@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <pthread.h>
+#include <string>
 
 #include "core/check/error.h"
 #include "core/engine/schedules/schedule.h"
@@ -32,6 +33,10 @@ class ThreadHost {
 
   // look is asked several times a second, on the thread that called World::run, while ranks run.
   virtual Verdict look(const Turn& turn) = 0;
+
+  // reproduce_line returns the last line of a report: "reproduce: simmesh.spmd_run(f)". Empty where
+  // the World's own options say it.
+  virtual std::string reproduce_line() const { return {}; }
 };
 
 // RunGivenUp says that a rank never gave up its turn. Its thread, and those of the other ranks,

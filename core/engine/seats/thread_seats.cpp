@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/engine/reports/crash_report.h"
 #include "core/engine/seats/lane.h"
 #include "core/engine/seats/seated_run.h"
 #include "core/memory/data_mode.h"
@@ -50,6 +51,7 @@ std::size_t ThreadSeats::count_run() const {
 
 void ThreadSeats::sit(Seat& seat) {
   processor_.let_go();
+  CrashWatch crashes(*run_);
   {
     DataModeScope data(run_->options().shapes_only);
     make_active(&seat.rank);

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
+from torch.multiprocessing import ProcessRaisedException
+
 from simmesh.exploration import Exploration, Trial, explore
-from simmesh.torch import Schedule, run, schedules_to_try
+from simmesh.torch import Run, Schedule, run, schedules_to_try
 from simmesh.torch.script import program_of
+from simmesh.torch.spawned import SpawnedRun, spawns_ranks
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,21 +24,10 @@ def main(arguments: list[str] | None = None) -> int:
         schedules = list(schedules_to_try(options.schedules))
     else:
         schedules = [Schedule("fifo"), Schedule(options.schedule, options.schedule_seed)]
-    runs = 0
-
-    def trial(schedule: Any) -> Trial:
-        nonlocal runs
-        runs += 1
-        program = program_of(options.script, options.arguments, is_quiet=runs > 1)
-        ran = run(
-            program, options.ranks, schedule=schedule, seed=options.seed,
-            arithmetic=options.arithmetic, timeout=options.timeout,
-        )  # fmt: skip
-        return Trial(schedule, ran.outcome, ran.results)
-
     sys.path.insert(0, str(options.script.parent))
     try:
-        found = explore(trial, schedules, shrinkable=lambda each: options.schedule is None)
+        trials = _Trials(options)
+        found = explore(trials.run, schedules, shrinkable=lambda each: options.schedule is None)
     except (OSError, SyntaxError, ValueError) as error:
         print(f"simmesh.torch: {error}", file=sys.stderr)
         return 2
@@ -43,19 +36,83 @@ def main(arguments: list[str] | None = None) -> int:
     if found.failure is not None:
         _report(found, options)
         return 1
+    if not trials.made_groups:
+        print(
+            "simmesh.torch: warning: no rank made a process group, so no collective was seen or "
+            "checked",
+            file=sys.stderr,
+        )
     print(f"{found.schedules} schedules, data hash {found.first.outcome.data_hash:016x}")
     return 0
 
 
+class _Trials:
+    """Runs the script, on every rank or on the host where it spawns its ranks itself. Only the
+    first run prints.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._runs = 0
+        self._spawns = spawns_ranks(options.script.read_text(encoding="utf-8"))
+        self.made_groups = False
+
+    def run(self, schedule: Any) -> Trial:
+        """Raises OSError or SyntaxError where the script can't be read."""
+        self._runs += 1
+        is_quiet = self._runs > 1
+        if not self._spawns:
+            options = self._options
+            program = program_of(options.script, options.arguments, is_quiet)
+            ran = self._run_ranks(schedule, program, options.ranks)
+            return Trial(schedule, ran.outcome, ran.results)
+        return self._run_host(schedule, is_quiet)
+
+    def _run_host(self, schedule: Any, is_quiet: bool) -> Trial:
+        script = SpawnedRun(
+            self._options.script,
+            self._options.arguments,
+            lambda body, ranks: self._run_ranks(schedule, body, ranks, environment=lambda _: {}),
+            is_quiet,
+        )
+        with contextlib.suppress(ProcessRaisedException):  # the run has it
+            script.execute()
+        if not script.runs:
+            raise ValueError(
+                f"{self._options.script}: expected a script that calls "
+                "torch.multiprocessing.spawn, got one that ended without the call"
+            )
+        # A script with several runs is judged by the first that fails, else by the last.
+        ran = next((each for each in script.runs if not each.outcome.ok), script.runs[-1])
+        return Trial(schedule, ran.outcome, ran.results)
+
+    def _run_ranks(self, schedule: Any, body: Any, ranks: int, **more: Any) -> Run:
+        options = self._options
+        ran = run(
+            body, ranks, schedule=schedule, seed=options.seed, arithmetic=options.arithmetic,
+            timeout=options.timeout, allow_strided=options.allow_strided,
+            reproduce=_command(options, schedule), **more,
+        )  # fmt: skip
+        self.made_groups |= ran.made_groups
+        return ran
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m simmesh.torch", description=__doc__)
-    parser.add_argument("--ranks", type=int, default=4, help="how many ranks run the script")
+    parser.add_argument(
+        "--ranks",
+        type=int,
+        default=4,
+        help="how many ranks run the script; one that spawns its ranks says it itself",
+    )
     parser.add_argument("--schedules", type=int, default=1, help="how many schedules to run under")
     parser.add_argument("--schedule", help="one schedule to compare with first come first served")
     parser.add_argument("--schedule-seed", type=int, default=0, help="the seed of that schedule")
     parser.add_argument("--arithmetic", default="exact", help="how sums are added up")
     parser.add_argument("--seed", type=int, default=0, help="added to the generators' seeds")
     parser.add_argument("--timeout", type=float, default=60, help="seconds a rank keeps the turn")
+    parser.add_argument("--allow-strided", action="store_true",
+                        help="let tensors with gaps into collectives")  # fmt: skip
     parser.add_argument("script", type=Path, help="the script of every rank")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
     return parser
@@ -74,13 +131,17 @@ def _report(found: Exploration, options: argparse.Namespace) -> None:
         lines = failure.outcome.report.rstrip("\n").split("\n")
         kept = [line for line in lines if not line.startswith("reproduce:")]
         print("\n".join(kept), file=sys.stderr)
-    text, seed = (
-        failure.schedule if isinstance(failure.schedule, Schedule) else (failure.schedule, 0)
-    )
+    print(f"reproduce: {_command(options, failure.schedule)}", file=sys.stderr)
+
+
+def _command(options: argparse.Namespace, schedule: Any) -> str:
+    """The command that runs the script under a schedule."""
+    text, seed = schedule if isinstance(schedule, Schedule) else (schedule, 0)
     words = ["python", "-m", "simmesh.torch", "--ranks", str(options.ranks), "--schedule", text,
              "--schedule-seed", str(seed), "--arithmetic", options.arithmetic,
-             "--seed", str(options.seed), str(options.script), *options.arguments]  # fmt: skip
-    print(f"reproduce: {shlex.join(words)}", file=sys.stderr)
+             "--seed", str(options.seed), *["--allow-strided"] * options.allow_strided,
+             str(options.script), *options.arguments]  # fmt: skip
+    return shlex.join(words)
 
 
 if __name__ == "__main__":

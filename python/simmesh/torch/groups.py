@@ -7,7 +7,6 @@ works as it does in a process of its own; the kernels of simmesh replace the fak
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from collections.abc import Iterator
 from datetime import timedelta
@@ -26,6 +25,7 @@ from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.rank_state import Group, RankState
 from simmesh.torch.store import RankStore
 from simmesh.torch.work import RankWork
+from simmesh.torch.world import refuse_thread
 
 # Groups whose backend computes nothing, so that only the rank that made one may use it.
 _made: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -40,13 +40,9 @@ def group_of(boxed: Any) -> Group | None:
     process_group = dist.ProcessGroup.unbox(boxed)
     group = None if state is None else state.groups.get(process_group)
     if group is None and process_group in _made:
-        name = process_group.group_name
         if state is None:
-            raise RuntimeError(
-                f"[torch/groups] expected the thread of the rank that made group {name}, got the "
-                "thread "
-                f"{threading.current_thread().name}, which is no rank's"
-            )
+            refuse_thread()
+        name = process_group.group_name
         raise RuntimeError(
             f"[torch/groups] rank {state.rank}: expected a group that this rank made, got another "
             f"rank's group {name}; "
@@ -113,7 +109,7 @@ def new_process_group(
             group_size, group_rank = state.shared.ranks, state.rank
         members = _default_members(state, group_size, group_rank, store)
     config = _backend_config(backend)
-    process_group = _make(state, members, store, group_name, group_desc)
+    process_group = _make(state, members, store, group_name, group_desc, config)
     if device_id is not None:
         process_group.bound_device_id = device_id
     prefix_store = dist.PrefixStore(f"{group_name}/", store)
@@ -144,6 +140,8 @@ def split_group(
                 f"[torch/groups] split_ranks: expected between 1 and {parent.size} different "
                 f"ranks, got {ranks}"
             )
+    what = f"split_group({[list(ranks) for ranks in split_ranks]})"
+    state.shared.joint_calls.make(state.rank, parent.members, parent.name, what)
     mine = next((list(ranks) for ranks in split_ranks if parent.rank in ranks), None)
     group_name = c10d._process_group_name(mine or list(split_ranks[0]), use_hashed_name=True)
     if mine is None:
@@ -152,7 +150,7 @@ def split_group(
     members = [parent.members[rank] for rank in mine]
     backend = c10d.Backend(str(backend or parent_backend))
     config = _backend_config(backend)
-    child = _make(state, members, store, group_name, group_desc)
+    child = _make(state, members, store, group_name, group_desc, config)
     if parent_pg.bound_device_id is not None:
         child.bound_device_id = parent_pg.bound_device_id
     prefix_store = dist.PrefixStore(f"{group_name}/", store)
@@ -178,7 +176,12 @@ def _default_members(state: RankState, size: int, rank: int, store: Any) -> list
 
 
 def _make(
-    state: RankState, members: list[int], store: Any, name: str, description: str | None
+    state: RankState,
+    members: list[int],
+    store: Any,
+    name: str,
+    description: str | None,
+    config: str,
 ) -> Any:
     rank = members.index(state.rank)
     process_group = dist.ProcessGroup(store, rank, len(members))
@@ -189,7 +192,9 @@ def _make(
     process_group._register_backend(torch.device("cpu"), kind, fake)
     process_group._set_group_name(name)
     process_group._set_group_desc("undefined" if description is None else description)
-    state.make_group(process_group, members, name)
+    backends = c10d.BackendConfig(c10d.Backend(config)).get_device_backend_map()
+    backend = backends.get("cpu") or next(iter(backends.values()))
+    state.make_group(process_group, members, name, str(backend))
     _made.add(process_group)
     return process_group
 

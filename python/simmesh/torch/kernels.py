@@ -13,7 +13,7 @@ from typing import Any, Callable
 import torch
 
 from simmesh import _core
-from simmesh.torch import rank_state
+from simmesh.torch import rank_state, strides
 from simmesh.torch.monitored_barrier import monitored_barrier
 from simmesh.torch.rank_state import Group
 from simmesh.torch.sparse import all_reduce_sparse
@@ -49,10 +49,18 @@ def _work(
     return work.boxed()
 
 
+def _operation(
+    group: Group, name: str, inputs: Tensors, outputs: Tensors, **options: Any
+) -> _core.Operation:
+    strides.check(group, name, inputs)
+    strides.check(group, name, outputs)
+    return group.core.collective(name, inputs, outputs, **options)
+
+
 def _start(
     group: Group, name: str, inputs: Tensors, outputs: Tensors, timeout: int = -1, **options: Any
 ) -> Any:
-    operation = group.core.collective(name, inputs, outputs, **options)
+    operation = _operation(group, name, inputs, outputs, **options)
     return _work(group, [operation], outputs, timeout)
 
 
@@ -65,7 +73,7 @@ def _start_reduction(
     timeout: int,
     root: int = 0,
 ) -> Any:
-    operation = group.core.collective(name, inputs, outputs, root=root, **_reduction(operator))
+    operation = _operation(group, name, inputs, outputs, root=root, **_reduction(operator))
     return _work(group, [operation], outputs, timeout)
 
 
@@ -97,7 +105,7 @@ def _all_gather_coalesced(
     outputs: Sequence[Tensors], inputs: Tensors, group: Group, async_op: bool = True
 ) -> Any:
     operations = [
-        group.core.collective("all_gather_list", [tensor], [row[index] for row in outputs])
+        _operation(group, "all_gather_list", [tensor], [row[index] for row in outputs])
         for index, tensor in enumerate(inputs)
     ]
     return _work(group, operations, [tensor for row in outputs for tensor in row])
@@ -131,10 +139,23 @@ def _all_to_all(outputs: Tensors, inputs: Tensors, group: Group,
 def _all_to_all_base(output: torch.Tensor, input: torch.Tensor, group: Group,
                      output_splits: Sequence[int], input_splits: Sequence[int],
                      async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    sent, taken = list(input_splits), list(output_splits)
+    if sent or taken:  # torch lets one side alone have equal parts
+        sent = sent or _equal_splits(input, group)
+        taken = taken or _equal_splits(output, group)
     return _start(
-        group, "all_to_all", [input], [output], timeout,
-        input_splits=list(input_splits), output_splits=list(output_splits),
-    )  # fmt: skip
+        group, "all_to_all", [input], [output], timeout, input_splits=sent, output_splits=taken
+    )
+
+
+def _equal_splits(tensor: torch.Tensor, group: Group) -> list[int]:
+    rows = tensor.size(0) if tensor.dim() else 1
+    if rows % group.size:
+        raise ValueError(
+            f"[torch/kernels] all_to_all of group {group.name}: expected a number of rows that is "
+            f"a multiple of {group.size}, or splits, got {rows}"
+        )
+    return [rows // group.size] * group.size
 
 
 def _barrier(tensor: torch.Tensor, group: Group, device_ids: Sequence[int],
@@ -180,8 +201,8 @@ def _reduce_scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, o
             f"[torch/kernels] reduce_scatter: expected {group.size} inputs, got {len(pieces)}"
         )
     operations = [
-        group.core.collective(
-            "reduce", [piece], [output] if root == group.rank else [], root=root, **reduction
+        _operation(
+            group, "reduce", [piece], [output] if root == group.rank else [], root=root, **reduction
         )
         for root, piece in enumerate(pieces)
     ]
@@ -194,10 +215,12 @@ def _reduce_scatter_tensor_coalesced(outputs: Tensors, inputs: Tensors, group: G
 
 
 def _send(tensors: Tensors, group: Group, peer: int, tag: int) -> Any:
+    strides.check(group, "send", tensors)
     return _work(group, [group.core.send(_single(tensors, "send"), peer, tag)], tensors)
 
 
 def _receive(tensors: Tensors, group: Group, peer: int | None, tag: int) -> Any:
+    strides.check(group, "recv", tensors)
     operation = group.core.recv(_single(tensors, "recv"), peer, tag)
     return _work(group, [operation], tensors, source=lambda: operation.source)
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from simmesh import _core
 from simmesh.torch.held_works import HeldWorks
+from simmesh.torch.joint_calls import JointCalls
 
 
 class StartedWork(Protocol):
@@ -31,12 +32,17 @@ class Group:
     """A process group as one rank sees it.
 
     ``members`` are ranks of the run, in the order of the group; ``core`` starts the group's
-    operations.
+    operations; ``backend`` is the one that the program names for tensors on the CPU, or else its
+    first. ``allows_strided`` lets tensors pass that this backend would not take.
     """
 
-    def __init__(self, members: list[int], name: str) -> None:
+    def __init__(
+        self, members: list[int], name: str, backend: str = "gloo", allows_strided: bool = False
+    ) -> None:
         self.members = members
         self.name = name
+        self.backend = backend
+        self.allows_strided = allows_strided
         self.core = _core.Group(members, name)
         self.rank: int = self.core.rank
         self.size: int = self.core.size
@@ -46,15 +52,17 @@ class Group:
 
 class SharedState:
     """The state that the ranks of one run share outside of their tensors: the seed of random
-    generators, the keys of stores, and who is in which barrier.
+    generators, the keys of stores, who is in which barrier, and the calls that all must make.
     """
 
-    def __init__(self, ranks: int, seed: int) -> None:
+    def __init__(self, ranks: int, seed: int, allows_strided: bool) -> None:
         self.ranks = ranks
         self.seed = seed
+        self.allows_strided = allows_strided
         self.stores: dict[str, dict[str, bytes]] = {}
         self.store_waiters: set[int] = set()
         self.gatherings: dict[Any, Any] = {}
+        self.joint_calls = JointCalls()
 
 
 class RankState:
@@ -77,14 +85,16 @@ class RankState:
         self.temporary_names: Iterator[str] | None = None
         self._generations: dict[tuple[tuple[int, ...], str], int] = {}
 
-    def make_group(self, process_group: Any, members: list[int], name: str) -> Group:
+    def make_group(self, process_group: Any, members: list[int], name: str, backend: str) -> Group:
         """Makes the group of ``process_group``. A second one with the same members and name is a
         new group.
         """
         key = (tuple(members), name)
         generation = self._generations.get(key, 0)
         self._generations[key] = generation + 1
-        group = Group(members, name if generation == 0 else f"{name} (made again, {generation})")
+        if generation > 0:
+            name = f"{name} (made again, {generation})"
+        group = Group(members, name, backend, self.shared.allows_strided)
         self.groups[process_group] = group
         return group
 
@@ -113,15 +123,25 @@ class RankState:
 _states: dict[int, RankState] = {}
 
 
-def begin(ranks: int, seed: int) -> None:
+def begin(ranks: int, seed: int, allows_strided: bool) -> None:
     """Makes the states of a run's ranks."""
-    shared = SharedState(ranks, seed)
+    shared = SharedState(ranks, seed, allows_strided)
     _states.update((rank, RankState(rank, shared)) for rank in range(ranks))
 
 
 def end() -> None:
     """Forgets the states of a run's ranks."""
     _states.clear()
+
+
+def made_groups() -> bool:
+    """True if a rank of the run made a process group."""
+    return any(state.groups for state in _states.values())
+
+
+def explain_standstill() -> str:
+    """Lines about why no rank can run, from the joint calls; empty for nothing."""
+    return next((state.shared.joint_calls.missing() for state in _states.values()), "")
 
 
 def current() -> RankState | None:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import contextlib
+import faulthandler
+import functools
+import multiprocessing
 import os
+import queue
+import selectors
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +21,12 @@ import torch
 
 import simmesh
 from simmesh import _core
+from simmesh.spmd import RANKS_MAX
 from simmesh.torch import groups, kernels, operators, rank_state
 from simmesh.torch.isolation import catalogue, sharding_caches
 from simmesh.torch.isolation.environment import Environment
 from simmesh.torch.isolation.patches import Patches
+from simmesh.torch.isolation.rank_logging import HandlerLists
 from simmesh.torch.isolation.swap import Swap
 from simmesh.torch.isolation.thread import isolated_groups, rank_thread
 from simmesh.torch.schedules import FIFO, Schedule
@@ -23,13 +34,20 @@ from simmesh.torch.schedules import FIFO, Schedule
 #: The seed that torch's generator has in a new process.
 TORCH_SEED = 67280421310721
 
+# The state that ranks have for themselves is that of the process, so runs follow one another.
+_ONE_RUN = threading.Lock()
+
 
 @dataclass
 class Run:
-    """The outcome of a run, and each rank's return value (None where the program didn't return)."""
+    """The outcome of a run, and each rank's return value (None where the program didn't return).
+
+    ``made_groups`` is False if no rank made a process group: then none can have communicated.
+    """
 
     outcome: _core.Outcome
     results: list[Any]
+    made_groups: bool = True
 
 
 def torchrun_environment(rank: int, ranks: int) -> dict[str, str]:
@@ -49,6 +67,7 @@ def run(
     seed: int = 0,
     isolate: Sequence[str | tuple[Any, str]] = (),
     environment: Callable[[int], Mapping[str, str]] | None = None,
+    allow_strided: bool = False,
     **options: Any,
 ) -> Run:
     """Runs ``body(rank)`` on every rank. ``options`` are those of the core: arithmetic, release,
@@ -58,48 +77,76 @@ def run(
     rank, and gives Python's and numpy's generators a different one on each. ``environment`` gives
     the variables that a rank has in addition to the host's; torchrun's by default. ``isolate``
     names further state that each rank has for itself: dotted names, or pairs of an object and an
-    attribute's name.
+    attribute's name. ``allow_strided`` lets tensors with gaps into collectives, which gloo and NCCL
+    refuse or get wrong.
+
+    Runs of several threads of the host follow one another. Raises ValueError for more ranks than
+    there can be threads.
     """
     if _core.rank() is not None:
         raise RuntimeError(f"[torch/run] expected a host thread, got rank {_core.rank()} of a run")
     operators.install(kernels.KERNELS, groups.group_of)
-    _core.internal_files([os.path.dirname(str(m.__file__)) + os.sep for m in (torch, simmesh)])
+    _show_python_calls_of_crashes()
+    _core.internal_files(_internal_files())
+    if not 1 <= ranks <= RANKS_MAX:
+        raise ValueError(
+            f"[torch/run] ranks: expected 1 to {RANKS_MAX}, since each is a thread, got {ranks}"
+        )
     results: list[Any] = [None] * ranks
 
     def program(rank: int) -> None:
         with rank_thread():
             results[rank] = body(rank)
+            rank_state.of_rank().shared.joint_calls.end(rank)
 
     schedule = Schedule(schedule) if isinstance(schedule, str) else schedule
     variables = environment or (lambda rank: torchrun_environment(rank, ranks))
-    with _isolation(ranks, seed, variables, isolate) as swap:
+    shared = {"ranks": ranks, "seed": seed, "allows_strided": allow_strided}
+    with _ONE_RUN, _isolation(shared, variables, isolate) as swap:
         outcome = _core.run(
             program, ranks=ranks, schedule=schedule.text, seed=schedule.seed,
-            switched=swap.switched, **options,
+            switched=swap.switched, explain=rank_state.explain_standstill, **options,
         )  # fmt: skip
-    return Run(outcome, results)
+        made_groups = rank_state.made_groups()
+    return Run(outcome, results, made_groups)
+
+
+def _show_python_calls_of_crashes() -> None:
+    """Lets a fault in C code print the Python calls of all threads, after the core's report."""
+    if not faulthandler.is_enabled():
+        with contextlib.suppress(OSError, ValueError, RuntimeError):  # stderr may be no file
+            faulthandler.enable()
+
+
+def _internal_files() -> list[str]:
+    """The files of torch, of simmesh, and of Python's modules that call on behalf of others."""
+    packages = (torch, simmesh, asyncio, concurrent.futures, multiprocessing)
+    folders = [os.path.dirname(str(module.__file__)) + os.sep for module in packages]
+    modules = (contextlib, functools, queue, selectors, threading)
+    return folders + [str(module.__file__) for module in modules]
 
 
 @contextmanager
 def _isolation(
-    ranks: int,
-    seed: int,
+    shared: dict[str, Any],
     variables: Callable[[int], Mapping[str, str]],
     isolate: Sequence[str | tuple[Any, str]],
 ) -> Iterator[Swap]:
     patches = Patches()
     environment = Environment(variables)
+    handlers = HandlerLists()
     with isolated_groups(), sharding_caches.own_strategies():
         try:
             catalogue.install(patches)
-            parts = catalogue.parts(TORCH_SEED + seed, environment, isolate)
-            swap = Swap(parts, ranks)
-            rank_state.begin(ranks, seed)
+            parts = catalogue.parts(TORCH_SEED + shared["seed"], environment, handlers, isolate)
+            swap = Swap(parts, shared["ranks"])
+            rank_state.begin(**shared)
             try:
                 yield swap
             finally:
                 swap.restore_host()
                 environment.restore_process(swap.states_of(environment))
+                handlers.close(swap.states_of(handlers))
                 rank_state.end()
         finally:
             patches.undo()

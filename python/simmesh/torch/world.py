@@ -4,9 +4,12 @@ globals.
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import Any, NoReturn
 
 import torch.distributed.distributed_c10d as c10d
+
+from simmesh import _core
 
 
 class RankWorld(c10d._World):
@@ -24,6 +27,7 @@ class RankWorld(c10d._World):
 
     @property
     def pg_map(self) -> dict[Any, Any]:
+        _check_thread()
         return self._pg_map
 
     @property
@@ -32,6 +36,7 @@ class RankWorld(c10d._World):
 
     @property
     def pg_group_ranks(self) -> dict[Any, dict[int, int]]:
+        _check_thread()
         return self._pg_group_ranks
 
     @property
@@ -53,3 +58,17 @@ class RankWorld(c10d._World):
     @property
     def pg_to_tag(self) -> dict[Any, str]:
         return self._pg_to_tag
+
+
+def _check_thread() -> None:
+    if _core.rank() is None:
+        refuse_thread()
+
+
+def refuse_thread() -> NoReturn:
+    """Raises RuntimeError for a thread, or a forked process, that uses groups and is no rank."""
+    raise RuntimeError(
+        "[torch/world] expected the thread of a rank, got the thread "
+        f"{threading.current_thread().name}: threads that a rank starts can't communicate, nor "
+        "save checkpoints asynchronously"
+    )

@@ -4,12 +4,15 @@ run.
 
 from __future__ import annotations
 
+import copy
+import logging
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any, Callable
 
 import torch
+import torch._tensor_str
 import torch.distributed as dist
 import torch.distributed.device_mesh
 import torch.distributed.distributed_c10d as c10d
@@ -19,7 +22,7 @@ import torch.distributed.tensor._random
 import torch.nn.modules.module
 import torch.optim.optimizer  # torch.optim hides it behind another name
 
-from simmesh.torch import groups, rank_future, reduction, store
+from simmesh.torch import checked_groups, groups, rank_future, reduction, store
 from simmesh.torch.isolation import (
     clock,
     compilation,
@@ -29,12 +32,15 @@ from simmesh.torch.isolation import (
     process_id,
     profiler,
     random_state,
+    rank_logging,
     sharding_caches,
+    waiting,
     working_directory,
 )
 from simmesh.torch.isolation.own_names import OwnNames
 from simmesh.torch.isolation.part import Part
 from simmesh.torch.isolation.patches import Patches
+from simmesh.torch.isolation.rank_logging import HandlerLists
 from simmesh.torch.isolation.thread import Switches
 from simmesh.torch.isolation.user_attributes import user_attribute
 from simmesh.torch.isolation.watched import Watched, functions
@@ -56,7 +62,10 @@ _PATCHED = (
 
 
 def parts(
-    seed: int, variables: environment.Environment, isolate: Sequence[str | tuple[Any, str]]
+    seed: int,
+    variables: environment.Environment,
+    handlers: HandlerLists,
+    isolate: Sequence[str | tuple[Any, str]],
 ) -> list[Part]:
     """The state that is swapped at a switch. A module imported later starts as on the host."""
     return [
@@ -65,6 +74,7 @@ def parts(
         WorkingDirectory(),
         variables,
         *random_state.parts(seed),
+        handlers,
         *(user_attribute(entry) for entry in isolate),
         _watched(),
     ]
@@ -74,8 +84,11 @@ def _own_names() -> OwnNames:
     own = OwnNames()
     own.add(vars(c10d), ["_world"], lambda value: RankWorld())
     own.add(vars(c10d), ["_backend", "_default_pg_init_method"], _copied)
-    own.add(vars(sys), ["argv", "excepthook", "stderr", "stdout"], _copied)
-    own.add(vars(warnings), ["filters", "showwarning"], _copied)
+    own.add(vars(sys), ["argv", "excepthook", "path", "stderr", "stdout"], _copied)
+    own.add(vars(warnings), ["filters", "showwarning", "_showwarnmsg_impl"], _copied)
+    own.add(vars(logging), ["_loggerClass", "_logRecordFactory", "_warnings_showwarning"], _copied)
+    own.add(vars(logging), ["lastResort", "raiseExceptions"], _copied)
+    own.add(vars(torch._tensor_str), ["PRINT_OPTS"], copy.copy)
     for module in (torch.nn.modules.module, sys.modules["torch.optim.optimizer"]):
         hooks = [name for name in vars(module) if name.startswith("_global_")]
         own.add(vars(module), hooks, _copied)
@@ -115,15 +128,18 @@ def install(patches: Patches) -> None:
         for name, kind in (("FileStore", store.RankFileStore), ("TCPStore", store.RankTCPStore)):
             if name in vars(namespace):
                 patches.replace(namespace, name, kind)
+    checked_groups.install(patches)
     groups.install_coalescing(patches)
     groups.install_logging(patches)
     reduction.install(patches)
     rank_future.install(patches)
     clock.install(patches)
+    waiting.install(patches)
     compilation.install(patches)
     profiler.install(patches)
     process_id.install(patches)
     entropy.install(patches)
+    rank_logging.install(patches)
     environment.install(patches)
     working_directory.install(patches)
     plans.install(patches)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Callable
@@ -38,6 +40,13 @@ def rank_thread() -> Iterator[None]:
         finally:
             _unregister_all_process_groups()
             torch.set_default_device(None)
+            _forget_thread()
+
+
+def _forget_thread() -> None:
+    """Removes what ``threading`` made for a thread that it hasn't started."""
+    if isinstance(threading.current_thread(), threading._DummyThread):
+        threading._active.pop(threading.get_ident(), None)  # type: ignore[attr-defined]
 
 
 @contextmanager
@@ -73,12 +82,14 @@ _SWITCHES: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
     (_anomalies, lambda state: torch.set_anomaly_enabled(*state)),
     (_determinism, lambda state: torch.use_deterministic_algorithms(state[0], warn_only=state[1])),
     (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    (sys.getrecursionlimit, sys.setrecursionlimit),
 )
 
 
 class Switches:
     """The dtype of new tensors, how much torch.distributed checks and logs, whether torch looks for
-    anomalies and prefers deterministic algorithms, and how exactly it multiplies matrices.
+    anomalies and prefers deterministic algorithms, how exactly it multiplies matrices, and how
+    deep Python's calls may be.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-#include "collectives/membership.h"
+#include "mesh/membership.h"
 
 #include <algorithm>
 #include <fmt/format.h>

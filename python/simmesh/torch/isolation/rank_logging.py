@@ -1,0 +1,88 @@
+"""The loggers of ranks: each rank has handlers, levels and filters of its own, as a process has."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from typing import Any
+
+from simmesh import _core
+from simmesh.torch.isolation.patches import Patches
+
+_ATTRIBUTES = ("handlers", "filters", "level", "propagate", "disabled", "_cache")
+
+
+class RankAttribute:
+    """An attribute of each object of a class whose value every rank has for itself.
+
+    A rank's first value is a copy of the host's. The host's values stay in the objects.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._values: dict[int, weakref.WeakKeyDictionary[Any, Any]] = {}
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        if owner is None:
+            return self
+        rank = _core.rank()
+        if rank is None:
+            return self._of_host(owner)
+        values = self._values.setdefault(rank, weakref.WeakKeyDictionary())
+        if owner not in values:
+            values[owner] = _copied(self._of_host(owner))
+        return values[owner]
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        rank = _core.rank()
+        if rank is None:
+            owner.__dict__[self._name] = value
+            return
+        # An object that a rank makes begins with the same values on the host.
+        owner.__dict__.setdefault(self._name, _copied(value))
+        self._values.setdefault(rank, weakref.WeakKeyDictionary())[owner] = value
+
+    def _of_host(self, owner: Any) -> Any:
+        try:
+            return owner.__dict__[self._name]
+        except KeyError:
+            raise AttributeError(self._name) from None
+
+
+class HandlerLists:
+    """The lists of all handlers, which ``logging`` closes at the end of the process and before a
+    new configuration.
+    """
+
+    _NAMES = ("_handlers", "_handlerList")
+
+    def __init__(self) -> None:
+        self._host_handlers = list(logging._handlerList)  # type: ignore[attr-defined]
+
+    def fresh(self, rank: int) -> tuple[Any, ...]:
+        return tuple(value.copy() for value in self.save())
+
+    def save(self) -> tuple[Any, ...]:
+        return tuple(vars(logging)[name] for name in self._NAMES)
+
+    def load(self, state: tuple[Any, ...]) -> None:
+        for name, value in zip(self._NAMES, state):
+            vars(logging)[name] = value
+
+    def close(self, states: list[tuple[Any, ...]]) -> None:
+        """Flushes and closes the handlers that ranks made, as the ends of their processes would."""
+        for _, handlers in states:
+            logging.shutdown([each for each in handlers if each not in self._host_handlers])
+
+
+def install(patches: Patches) -> None:
+    """Gives each rank its own values of what a program sets on loggers."""
+    for name in _ATTRIBUTES:
+        patches.replace(logging.Logger, name, RankAttribute(name))
+    patches.replace(logging.Manager, "_disable", RankAttribute("_disable"))
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {}  # a cache of levels
+    return value.copy() if isinstance(value, list) else value

@@ -21,10 +21,13 @@ std::string value_text(const std::map<std::string, std::int64_t>& counts) {
 
 Schema refusal_schema() {
   using namespace schema;
-  return object({expected("error", word({"AssertionError", "AttributeError", "IndexError",
-                                         "KeyError", "NotImplementedError", "RuntimeError",
-                                         "TypeError", "ValueError", "ZeroDivisionError"})),
-                 expected("message_contains", text())});
+  return object({expected("error", refusal_class()), expected("message_contains", text())});
+}
+
+Schema refusal_class() {
+  return schema::word({"AssertionError", "AttributeError", "IndexError", "KeyError",
+                       "NotImplementedError", "RuntimeError", "TypeError", "ValueError",
+                       "ZeroDivisionError"});
 }
 
 void CaseReport::mismatch(std::string text) {

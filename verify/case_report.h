@@ -20,6 +20,9 @@ namespace simmesh {
 // refusal_schema is {"error": class, "message_contains": phrase}: the Error that must be raised.
 Schema refusal_schema();
 
+// refusal_class is the schema of such a class: an Error has one of these names of Python's classes.
+Schema refusal_class();
+
 // value_text returns a value as mismatches show it. That of a container, which is written much like
 // in Python, is compiled once.
 template <class Value>

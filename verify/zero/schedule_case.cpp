@@ -37,10 +37,13 @@ constexpr std::pair<const char*, FlagKey> flag_keys[] = {
      &zero::ZeroOptimization::use_all_reduce_for_fetch_params},
     {"stage3_allgather_sequential", &zero::ZeroOptimization::allgather_sequential}};
 
+constexpr const char* granularity_key = "stage3_module_granularity_threshold";
+
 Schema spec_schema() {
   using namespace schema;
   Fields zero;
   for (const auto& [name, key] : integer_keys) zero.push_back(optional(name, integer({.min = 0})));
+  zero.push_back(optional(granularity_key, integer()));  // below 1 it is off
   for (const auto& [name, key] : flag_keys) zero.push_back(optional(name, flag()));
   zero.push_back(optional("overlap_comm", flag()));
   return object({required("zero", object(std::move(zero))), required("model", text()),
@@ -124,6 +127,7 @@ void read_modules(const CaseField& meta, ScheduleCase& schedule) {
     ScheduleCase::Module& module = schedule.modules.emplace_back();
     module.name = items[0].text();
     for (const CaseField& id : items[2].items()) module.params.push_back(id_in(id, params));
+    module.needs = module.params;
   }
   CaseField leaves = meta["leafparams"];
   for (const std::string& key : leaves.keys()) {
@@ -132,7 +136,9 @@ void read_modules(const CaseField& meta, ScheduleCase& schedule) {
       if (std::to_string(i) == key) id = i;
     if (id >= schedule.modules.size()) leaves[key].reject("parameters of a module that there is");
     schedule.modules[id].is_leaf = true;
-    for (const CaseField& param : leaves[key].items()) id_in(param, params);
+    std::vector<std::int64_t>& needs = schedule.modules[id].needs;
+    needs.clear();
+    for (const CaseField& param : leaves[key].items()) needs.push_back(id_in(param, params));
   }
 }
 
@@ -143,11 +149,29 @@ void read_zero(const CaseField& spec, ScheduleCase& schedule) {
     if (auto field = keys.find(name)) schedule.zero.*key = field->integer();
   for (const auto& [name, key] : flag_keys)
     if (auto field = keys.find(name)) schedule.zero.*key = field->boolean();
+  if (auto field = keys.find(granularity_key))
+    schedule.zero.module_granularity_threshold = field->integer();
   std::string dtype = spec["dtype"].text();
   schedule.dtype = dtype == "fp32"   ? DType::float32
                    : dtype == "bf16" ? DType::bfloat16
                                      : DType::float16;
   schedule.has_optimizer = !spec.has("engine");
+}
+
+void read_phases(const CaseField& spec, ScheduleCase& schedule) {
+  if (auto gas = spec.find("gas")) schedule.gas = gas->integer();
+  auto iterations = spec.find("iters");
+  std::size_t count = iterations ? std::size_t(iterations->integer()) : 4;
+  schedule.phases.assign(count, ScheduleCase::Phase::train);
+  auto phases = spec.find("phase");
+  if (!phases) return;
+  if (phases->size() != count)
+    phases->reject(fmt::format("one entry for each of {} iterations", count));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string phase = phases->items()[i].text();
+    if (phase == "eval") schedule.phases[i] = ScheduleCase::Phase::eval;
+    if (phase == "forward") schedule.phases[i] = ScheduleCase::Phase::forward;
+  }
 }
 
 }  // namespace
@@ -175,6 +199,7 @@ ScheduleCase read_schedule(const CaseField& meta) {
   if (schedule.modules.empty() || !schedule.modules[0].name.empty())
     meta["modules"].reject("a root with the empty name first");
   read_zero(meta["spec"], schedule);
+  read_phases(meta["spec"], schedule);
   schedule.world = meta["W"].integer();
   for (const CaseField& tile : meta["tiles"].items()) schedule.tiles.push_back(tile.integers());
   return schedule;

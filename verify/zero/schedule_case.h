@@ -14,9 +14,11 @@ namespace simmesh {
 // ScheduleCase is the run of a recorded schedule of ZeRO stage 3: the modules and parameters of a
 // model, and the settings. The fields are those of tests/cases/zero/README.md.
 struct ScheduleCase {
+  enum class Phase : std::uint8_t { train, eval, forward };
   struct Module {
     std::string name;
     std::vector<std::int64_t> params;  // its own
+    std::vector<std::int64_t> needs;   // these, and of a leaf module all those below it
     bool is_leaf = false;
   };
   struct Param {
@@ -33,6 +35,8 @@ struct ScheduleCase {
   std::int64_t world = 1;
   DType dtype = DType::float32;
   bool has_optimizer = true;
+  std::vector<Phase> phases;  // of each iteration
+  std::int64_t gas = 1;       // micro-batches of a step
   zero::ZeroOptimization zero;
 
   // build makes a model with these modules and parameters, which can't compute. The values of a

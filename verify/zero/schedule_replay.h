@@ -1,16 +1,13 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "verify/case_report.h"
 #include "verify/verify_options.h"
 #include "verify/zero/schedule_case.h"
+#include "verify/zero/schedule_program.h"
 
 namespace simmesh {
-
-// ScheduleEvents are events in the form of tests/cases/zero/README.md: ["fetch_end", 1, 0, ...].
-using ScheduleEvents = std::vector<nlohmann::json>;
 
 // schedule_events_schema is the schema of the field ev; with memory also of the events of bytes.
 Schema schedule_events_schema(bool has_memory);

@@ -9,29 +9,36 @@ namespace simmesh {
 
 namespace {
 
+// Runs a case on all ranks of a world.
+OpEnding run_ranks(const OpCase& in, const VerifyOptions& options, const OpRunOptions& run_options,
+                   CaseReport& report) {
+  OpEnding ending{.runs = std::vector<OpRun>(std::size_t(in.mesh.world))};
+  World world(world_options(options, in.mesh.world));
+  ending.error = run_case(
+      world, [&](Rank& rank) { run_op(in, run_options, rank, ending.runs[rank.id()]); }, report);
+  return ending;
+}
+
 // Results beyond a refusal are compared with the call on whole tensors. Sums of parts have its bits
 // in exact arithmetic, where tensors may have other placements. So the arithmetic of all other
 // cases first shows if the call is refused.
 void verify_op(const RecordedCase& recorded, const VerifyOptions& options, CaseReport& report) {
   OpCase in = read_op_case(recorded);
   OpExpectation expectation(recorded, in);
-  std::vector<OpRun> runs;
-  auto run = [&](const VerifyOptions& fitting, bool computes_whole) {
-    runs.assign(std::size_t(in.mesh.world), {});
-    OpRunOptions run_options{.has_gradients = in.grad_output.has_value(),
-                             .computes_whole = computes_whole};
-    World world(world_options(fitting, in.mesh.world));
-    return run_case(
-        world, [&](Rank& rank) { run_op(in, run_options, rank, runs[rank.id()]); }, report);
-  };
-  auto error = run(options, false);
-  if (expectation.may_go_beyond() && !(error && expectation.is_recorded_refusal(runs, *error))) {
+  OpRunOptions run_options{.has_gradients = in.grad_output.has_value()};
+  OpEnding ending = run_ranks(in, options, run_options, report);
+  if (expectation.may_go_beyond() &&
+      !(ending.error && expectation.is_recorded_refusal(ending.runs, *ending.error))) {
     VerifyOptions exact = options;
     if (!exact.arithmetic) exact.arithmetic = "exact";
-    error = run(exact, true);
+    run_options.computes_whole = true;
+    ending = run_ranks(in, exact, run_options, report);
   }
   if (report.failed()) return;
-  expectation.check(runs, error ? &*error : nullptr, report);
+  auto run_recorded = [&](CaseReport& of_recorded) {
+    return run_ranks(in, options, {.follows_recorded = true}, of_recorded);
+  };
+  expectation.check(ending, run_recorded, report);
 }
 
 const CaseKind op_kind({.name = "op",

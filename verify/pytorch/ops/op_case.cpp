@@ -4,6 +4,7 @@
 
 #include "core/ops/shapes/joining.h"
 #include "sharding/dtensor/dtensor.h"
+#include "verify/pytorch/ops/aten_operator.h"
 #include "verify/pytorch/ops/complex_pairs.h"
 
 namespace simmesh {
@@ -42,15 +43,17 @@ schema::Fields call_fields() {
           required("args", list(python_value_schema())),
           optional("kwargs", map(python_value_schema())),
           optional("inplace", yes()),
-          optional("aten", text()),
-          optional("steps", any()),
+          optional("aten", spelled("an operator of PyTorch", is_aten_operator)),
+          optional("steps", list(object({required("op", spelled("an operator", is_aten_operator)),
+                                         required("in", placed), required("used", placed),
+                                         required("out", placed)}))),
           optional("used", placed),
           optional("rounds", yes()),
           optional("rtol", number_in(0, 1)),
           expected("outputs", list(result_schema())).or_absent(),
-          optional("output_placements", any()),
+          optional("output_placements", list(or_null(case_placements_schema()))),
           expected("comm", tally_schema(call_collectives)).or_absent(),
-          optional("error", text()),
+          optional("error", refusal_class()),
           optional("message_contains", text())};
 }
 
@@ -97,8 +100,15 @@ void read_results(const RecordedCase& recorded, OpCase& in) {
   if (auto comm = recorded.find("comm")) in.comm = read_tally(*comm);
   if (auto comm = recorded.find("comm_backward")) in.comm_backward = read_tally(*comm);
   if (auto rtol = recorded.find("rtol")) in.closeness = {rtol->number(), 1e-12};
-  auto used = recorded.find("used");
+  if (recorded.has("outputs") && !in.comm)
+    recorded.root().reject("comm, the collectives of the call");
+  auto aten = recorded.find("aten"), used = recorded.find("used");
+  bool has_operator = recorded.has("outputs") && !recorded.has("steps");
+  if (aten.has_value() != used.has_value() || (aten && recorded.has("steps")) ||
+      (has_operator && !aten))
+    recorded.root().reject("aten and used, or steps");
   if (!used) return;
+  in.aten = aten->text();
   in.used.emplace();
   for (const CaseField& one : used->items()) {
     in.used->emplace_back();
@@ -181,7 +191,6 @@ OpCase read_op_case(const RecordedCase& recorded) {
   in.mesh = read_fitting_mesh(recorded);
   if (in.mesh.world > op_ranks_max)
     recorded.root().reject(fmt::format("a world of at most {} ranks", op_ranks_max));
-  in.name = recorded["op"].text();
   for (const CaseField& input : recorded["inputs"].items(inputs_max))
     in.inputs.emplace_back(input, in.mesh);
   in.function = function_of(recorded, in.inputs);

@@ -39,7 +39,8 @@ class OpInput {
 // OpCase is a call of a function of PyTorch on distributed tensors, with its results.
 struct OpCase {
   CaseMesh mesh;
-  std::string name, function;
+  std::string function;
+  std::optional<std::string> aten;  // the one operator that it is
   std::vector<OpInput> inputs;
   std::vector<PythonValue> positional;
   std::map<std::string, PythonValue> keywords;

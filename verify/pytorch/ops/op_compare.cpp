@@ -5,13 +5,25 @@
 
 #include "core/check/join_text.h"
 #include "verify/case_report.h"
+#include "verify/pytorch/ops/aten_operator.h"
 
 namespace simmesh {
 
 namespace {
 
-constexpr const char* missing_phrases[] = {"does not have a sharding strategy registered",
-                                           "Sharding propagation failed"};
+// Refusals of PyTorch that a right result may go beyond: for want of a strategy, and of attention by
+// plain products where these can't be split.
+struct Refusal {
+  std::string_view error, phrase;
+};
+constexpr Refusal missing_strategies[] = {
+    {"NotImplementedError", "does not have a sharding strategy registered"},
+    {"RuntimeError", "Sharding propagation failed"}};
+constexpr Refusal attention_refusals[] = {{"RuntimeError", "Cannot flatten"},
+                                          {"RuntimeError", "Cannot unflatten"},
+                                          {"RuntimeError", "mixed torch.Tensor and DTensor"},
+                                          {"RuntimeError", "redistribution"},
+                                          {"RuntimeError", "not supported"}};
 
 std::string text_or_empty(const RecordedCase& recorded, const char* name) {
   auto field = recorded.find(name);
@@ -43,9 +55,9 @@ std::string plan_in_words(const OpRun& run) {
 }
 
 void expect_comm(const std::string& who, const std::optional<CollectiveTally>& expected,
-                 const CollectiveTally& actual, ResultDifferences& differences) {
+                 const CollectiveTally& actual, std::vector<std::string>& differences) {
   if (expected && *expected != actual)
-    differences.of_plan.push_back(
+    differences.push_back(
         fmt::format("{}: expected {}, got {}", who, value_text(*expected), value_text(actual)));
 }
 
@@ -102,35 +114,69 @@ OpExpectation::OpExpectation(const RecordedCase& recorded, const OpCase& in)
       is_refusal_(recorded.has("error")),
       is_backward_refusal_(recorded.has("error_in")),
       in_(in) {
-  bool is_missing = std::any_of(
-      std::begin(missing_phrases), std::end(missing_phrases),
-      [&](const char* phrase) { return refusal_phrase_.find(phrase) != std::string::npos; });
-  may_go_beyond_ = is_refusal_ && (is_missing || in.name.starts_with("sdpa_math"));
+  auto is_known = [&](gsl::span<const Refusal> refusals) {
+    return std::any_of(refusals.begin(), refusals.end(), [&](const Refusal& one) {
+      return one.error == refusal_class_ && one.phrase == refusal_phrase_;
+    });
+  };
+  may_go_beyond_ = is_known(missing_strategies) ||
+                   (in.function == "recorder.sdpa_math" && is_known(attention_refusals));
 }
 
-void OpExpectation::check(const std::vector<OpRun>& runs, const Error* error,
+void OpExpectation::check(const OpEnding& ending, const RunRecorded& run_recorded,
                           CaseReport& report) const {
-  if (is_refusal_) return check_refusal(runs, error, report);
-  if (error)
-    return report.mismatch(
-        fmt::format("refused with a {}: {}", to_string(error->kind()), error->what()));
+  const std::vector<OpRun>& runs = ending.runs;
+  if (is_refusal_) return check_refusal(runs, ending.error ? &*ending.error : nullptr, report);
+  if (ending.error)
+    return report.mismatch(fmt::format("refused with a {}: {}", to_string(ending.error->kind()),
+                                       ending.error->what()));
+  check_operator(runs, report);
   ResultDifferences differences;
   for (std::size_t rank = 0; rank < runs.size(); ++rank) compare(runs[rank], rank, differences);
-  if (!differences.of_values.empty() || differences.of_plan.empty()) {
-    add_all(differences.of_values, report);
-    return add_all(differences.of_plan, report);
-  }
+  add_all(differences.of_values, report);
+  if (report.failed()) return add_all(differences.of_plan, report);
   const OpRun& first = runs.front();
+  if (differences.of_plan.empty()) {
+    // A call that is several ops here has no placements to compare with the operator's.
+    if (in_.used && first.forward.size() != 1) check_recorded(run_recorded, report);
+    return;
+  }
   double cost = first.cost_us();
   if (!first.recorded_cost_us || !(cost < *first.recorded_cost_us))
     return add_all(differences.of_plan, report);
+  check_recorded(run_recorded, report);
+  if (report.failed()) return add_all(differences.of_plan, report);
   report.pass_as_cheaper(fmt::format("{} for {:.6g} us; PyTorch runs on {} for {:.6g} us",
                                      plan_in_words(first), cost, in_words(*in_.used),
                                      *first.recorded_cost_us));
 }
 
+// The recorded operator is one that the function can be.
+void OpExpectation::check_operator(const std::vector<OpRun>& runs, CaseReport& report) const {
+  const std::vector<SeenOp>& seen = runs.front().forward;
+  if (in_.aten && !can_be_operator(in_.function, *in_.aten, seen.size() == 1 ? seen[0].name : ""))
+    report.mismatch(
+        fmt::format("aten: expected an operator that {} can be, got {}", in_.function, *in_.aten));
+}
+
+// The call on the recorded placements has the recorded placements, pieces and collectives.
+void OpExpectation::check_recorded(const RunRecorded& run_recorded, CaseReport& report) const {
+  CaseReport of_recorded;
+  OpEnding ending = run_recorded(of_recorded);
+  std::string who = fmt::format("on {}: ", in_words(*in_.used));
+  if (ending.error) of_recorded.mismatch(ending.error->what());
+  ResultDifferences differences;
+  for (std::size_t rank = 0; rank < ending.runs.size() && !of_recorded.failed(); ++rank)
+    compare_outputs(ending.runs[rank], rank, differences);
+  add_all(differences.of_values, of_recorded);
+  add_all(differences.of_plan, of_recorded);
+  for (const std::string& text : of_recorded.mismatches()) report.mismatch(who + text);
+}
+
 void OpExpectation::check_refusal(const std::vector<OpRun>& runs, const Error* error,
                                   CaseReport& report) const {
+  if (refusal_phrase_.empty())
+    return report.mismatch("message_contains: expected a phrase of the refusal, got none");
   if (!error && may_go_beyond_) return check_whole(runs, report);
   std::string expected = fmt::format("a {} with '{}'{}", refusal_class_, refusal_phrase_,
                                      is_backward_refusal_ ? " in the backward pass" : "");
@@ -160,6 +206,13 @@ void OpExpectation::check_whole(const std::vector<OpRun>& runs, CaseReport& repo
 
 void OpExpectation::compare(const OpRun& run, std::size_t rank,
                             ResultDifferences& differences) const {
+  compare_outputs(run, rank, differences);
+  compare_used(run, rank, differences);
+  compare_gradients(run, rank, differences);
+}
+
+void OpExpectation::compare_outputs(const OpRun& run, std::size_t rank,
+                                    ResultDifferences& differences) const {
   std::string who = fmt::format("rank {}", rank);
   if (in_.outputs.size() != run.outputs.size()) {
     differences.of_values.push_back(fmt::format("{}: expected {} outputs, got {}", who,
@@ -170,9 +223,7 @@ void OpExpectation::compare(const OpRun& run, std::size_t rank,
     compare_result(in_.outputs[i], run.outputs[i],
                    {.rank = rank, .closeness = in_.closeness, .what = fmt::format("output {}", i)},
                    differences);
-  expect_comm(who + ": collectives", in_.comm, run.comm, differences);
-  compare_used(run, rank, differences);
-  compare_gradients(run, rank, differences);
+  expect_comm(who + ": collectives", in_.comm, run.comm, differences.of_plan);
 }
 
 // Compares the placements of the inputs if the call is one op here, too. An input that is no tensor
@@ -190,8 +241,9 @@ void OpExpectation::compare_used(const OpRun& run, std::size_t rank,
 void OpExpectation::compare_gradients(const OpRun& run, std::size_t rank,
                                       ResultDifferences& differences) const {
   if (!in_.comm_backward) return;
+  ResultDifferences own;  // a cheaper plan of the call doesn't excuse another one of its gradients
   expect_comm(fmt::format("rank {}: collectives of the backward pass", rank), in_.comm_backward,
-              run.comm_backward, differences);
+              run.comm_backward, own.of_values);
   Closeness closeness = of_gradients(in_.closeness);
   std::size_t next = 0;
   for (std::size_t input = 0; input < in_.asks_gradient.size(); ++input) {
@@ -202,10 +254,12 @@ void OpExpectation::compare_gradients(const OpRun& run, std::size_t rank,
                                  [&](const RecordedResult& one) { return one.input == input; });
     if (expected != in_.gradients.end())
       compare_result(*expected, actual, {.rank = rank, .closeness = closeness, .what = what},
-                     differences);
+                     own);
     else if (actual.is_there())
-      differences.of_values.push_back(fmt::format("rank {}: expected no {}", rank, what));
+      own.of_values.push_back(fmt::format("rank {}: expected no {}", rank, what));
   }
+  for (auto* list : {&own.of_values, &own.of_plan})
+    differences.of_values.insert(differences.of_values.end(), list->begin(), list->end());
 }
 
 }  // namespace simmesh

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@ namespace simmesh {
 
 // OpExpectation checks the runs of a case on all ranks against the recorded results and
 // collectives, or the refusal. A case may pass in two more ways, which the report counts. Cheaper:
-// the whole results are the recorded ones, and other placements cost less to reach than PyTorch's.
+// the whole results are the recorded ones, other placements cost less to reach than PyTorch's, and
+// the call on PyTorch's has the recorded placements, pieces and collectives.
 // Beyond: PyTorch refuses the call, and the result is that of the call on whole tensors.
 class OpExpectation {
  public:
@@ -23,13 +25,18 @@ class OpExpectation {
   // is_recorded_refusal is true if the runs ended, with this error, as the case says.
   bool is_recorded_refusal(const std::vector<OpRun>& runs, const Error& error) const;
 
-  // check compares the results of the ranks; `error` is the exception of the first failing one.
-  void check(const std::vector<OpRun>& runs, const Error* error, CaseReport& report) const;
+  // check compares the results of the ranks. Where these can't be compared with the recorded plan,
+  // it asks for a run of that plan (OpRunOptions::follows_recorded).
+  using RunRecorded = std::function<OpEnding(CaseReport& report)>;
+  void check(const OpEnding& ending, const RunRecorded& run_recorded, CaseReport& report) const;
 
  private:
   void check_refusal(const std::vector<OpRun>& runs, const Error* error, CaseReport& report) const;
+  void check_operator(const std::vector<OpRun>& runs, CaseReport& report) const;
+  void check_recorded(const RunRecorded& run_recorded, CaseReport& report) const;
   void check_whole(const std::vector<OpRun>& runs, CaseReport& report) const;
   void compare(const OpRun& run, std::size_t rank, ResultDifferences& differences) const;
+  void compare_outputs(const OpRun& run, std::size_t rank, ResultDifferences& differences) const;
   void compare_gradients(const OpRun& run, std::size_t rank, ResultDifferences& differences) const;
   void compare_used(const OpRun& run, std::size_t rank, ResultDifferences& differences) const;
 

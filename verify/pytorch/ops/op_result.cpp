@@ -1,5 +1,6 @@
 #include "verify/pytorch/ops/op_result.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
@@ -67,6 +68,26 @@ std::string shown(const PythonValue& value) {
 Shape with_pairs(Shape shape, bool is_complex) {
   if (is_complex) shape.push_back(2);
   return shape;
+}
+
+// Only the pending placements that mean nothing on a rank have no local contents.
+bool has_local_contents(const RecordedResult& result) {
+  if (!result.placements) return true;
+  return std::none_of(result.placements->begin(), result.placements->end(),
+                      [](const Placement& placement) {
+                        return placement.kind() == Placement::Kind::mask_partial ||
+                               placement.kind() == Placement::Kind::norm_partial;
+                      });
+}
+
+// Bits or values are there in one of the two forms, of the whole and of each piece.
+void require_contents(const CaseField& field, const RecordedResult& result) {
+  bool has_bits = field.has("full_hash");
+  if (has_bits == field.has("full_values")) field.reject("full_hash, or full_values");
+  if (!field.has("local_shape")) field.reject("local_shape, the shape of each piece");
+  if (field.has(has_bits ? "values" : "hash")) field.reject("one form of contents");
+  if (!field.has(has_bits ? "hash" : "values") && has_local_contents(result))
+    field.reject(has_bits ? "hash, the bits of each piece" : "values, those of each piece");
 }
 
 }  // namespace
@@ -141,9 +162,7 @@ RecordedResult read_result(const CaseField& field, std::int64_t world) {
     field.reject("placements, or plain_tensor");
   if (auto placements = field.find("placements"))
     result.placements = read_case_placements(*placements);
-  if (!field.has("full_hash") && !field.has("full_values") && !field.has("hash") &&
-      !field.has("values"))
-    field.reject("bits or values of the result");
+  require_contents(field, result);
   if (auto shapes = field.find("local_shape")) {
     require_entries(*shapes, world);
     for (const CaseField& shape : shapes->items()) result.local_shapes.push_back(shape.shape());

@@ -8,6 +8,7 @@
 #include "core/ops/compute_mode.h"
 #include "sharding/dtensor/dtensor.h"
 #include "verify/pytorch/ops/python_functions.h"
+#include "verify/pytorch/ops/recorded_plan.h"
 
 namespace simmesh {
 
@@ -52,25 +53,6 @@ void run_backward(const std::vector<PythonValue>& results, const Tensor& gradien
     raise(ErrorKind::runtime_error, "verify/pytorch",
           "expected a tensor to differentiate, got none");
   backward(*first, {.gradients = {gradient}});
-}
-
-std::optional<double> recorded_cost(const OpCase& in, const std::vector<Tensor>& inputs) {
-  if (!in.used) return std::nullopt;
-  double cost = 0;
-  try {
-    std::vector<Tensor> tensors = tensors_of_call(in.function, in.arguments(inputs));
-    if (tensors.size() != in.used->size()) return std::nullopt;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const auto& placements = (*in.used)[i];
-      if (placements.has_value() != (tensors[i].distribution() != nullptr)) return std::nullopt;
-      if (placements)
-        cost += DTensor::of(tensors[i])
-                    .redistribute_cost_us(*placements, {.planner = PlannerChoice::as_operand});
-    }
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-  return cost;
 }
 
 // Returns the inputs as whole tensors, before the call may change them.
@@ -124,7 +106,8 @@ void run_op(const OpCase& in, const OpRunOptions& options, Rank& rank, OpRun& ru
                              in_order_of_arguments(op, op.used), op.redistribute_cost_us,
                              op.gathers_of_unwaited});
     });
-    results = flat(call_python(in.function, in.arguments(inputs)));
+    results = flat(options.follows_recorded ? call_on_recorded(in, inputs)
+                                            : call_python(in.function, in.arguments(inputs)));
   }
   run.comm = tally_since(counted, rank, call_collectives);
   for (const SeenOp& op : run.forward)

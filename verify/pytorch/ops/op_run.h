@@ -35,10 +35,18 @@ struct OpRun {
   double cost_us() const;
 };
 
+// OpEnding is the end of a case on all ranks: their runs, and the Error of the first that failed.
+struct OpEnding {
+  std::vector<OpRun> runs;
+  std::optional<Error> error = std::nullopt;
+};
+
 // OpRunOptions choose the work beside the call.
 struct OpRunOptions {
   bool has_gradients = false;
   bool computes_whole = false;  // makes the call once more, on whole tensors
+  // Makes the call on the placements that PyTorch's operator ran on, instead of on the inputs'.
+  bool follows_recorded = false;
 };
 
 // run_op makes the call of a case on a rank. All ranks of the mesh call it.

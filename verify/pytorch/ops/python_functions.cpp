@@ -125,6 +125,17 @@ std::vector<Tensor> tensors_among(const std::vector<PythonValue>& values) {
   return tensors;
 }
 
+// Returns a value with the next tensors in the places of its own.
+PythonValue with_tensors(const PythonValue& value, gsl::span<const Tensor> tensors,
+                         std::size_t& next) {
+  if (value.find<Tensor>()) return tensors[next++];
+  const auto* list = value.find<PythonValue::List>();
+  if (!list) return value;
+  PythonValue::List given;
+  for (const PythonValue& entry : *list) given.push_back(with_tensors(entry, tensors, next));
+  return given;
+}
+
 // Refuses sizes that no machine holds: a case comes from outside.
 void check_size(std::string_view function, const Chosen& chosen) {
   double elements = 1;
@@ -139,9 +150,16 @@ void check_size(std::string_view function, const Chosen& chosen) {
 
 }  // namespace
 
-PythonValue call_python(std::string_view function, const PythonArguments& arguments) {
+PythonValue call_python(std::string_view function, const PythonArguments& arguments,
+                        const MoveTensors& move) {
   Chosen chosen = choose(function, arguments);
   check_size(function, chosen);
+  if (move) {
+    std::vector<Tensor> tensors = tensors_among(chosen.values);
+    move(tensors);
+    std::size_t next = 0;
+    for (PythonValue& value : chosen.values) value = with_tensors(value, tensors, next);
+  }
   PythonCall call(chosen.function->signature, std::move(chosen.values));
   return chosen.function->call(call);
 }

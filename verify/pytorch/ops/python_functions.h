@@ -39,7 +39,12 @@ class PythonFamily {
 // call_python calls the function of that name. Raises a NotImplementedError for an unknown name,
 // and a TypeError that names the argument if no signature fits; for complex tensors (see
 // complex_pairs.h) a NotImplementedError in both cases.
-PythonValue call_python(std::string_view function, const PythonArguments& arguments);
+//
+// With `move`, the call is made with other tensors: move gets those of the call, in the order of
+// tensors_of_call, and may replace them.
+using MoveTensors = std::function<void(gsl::span<Tensor> tensors)>;
+PythonValue call_python(std::string_view function, const PythonArguments& arguments,
+                        const MoveTensors& move = nullptr);
 
 // tensors_of_call returns the tensors among the arguments, in the order of the function's
 // parameters. Raises the errors of call_python.

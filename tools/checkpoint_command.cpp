@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/core.h>
 #include <memory>
 
@@ -8,9 +9,12 @@
 #include "checkpoint/tools/convert.h"
 #include "checkpoint/tools/diff.h"
 #include "checkpoint/tools/verify.h"
+#include "core/check/append_text.h"
 #include "core/check/counted.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "core/check/json_value.h"
+#include "core/check/one_line.h"
 #include "tools/commands.h"
 #include "tools/watched_run.h"
 
@@ -58,6 +62,15 @@ std::string contents_line(std::int64_t tensors, std::int64_t objects, std::int64
                      counted(bytes, "byte"));
 }
 
+// Returns a text, or the begin of one that would fill the terminal.
+std::string first_part(std::string text) {
+  constexpr std::size_t shown_max = 1000;
+  if (text.size() <= shown_max) return text;
+  std::size_t shown = shown_max;
+  while (shown > 0 && (static_cast<unsigned char>(text[shown]) & 0xc0) == 0x80) --shown;
+  return fmt::format("{}... ({} bytes)", text.substr(0, shown), text.size());
+}
+
 int inspect(const CheckpointArguments& arguments) {
   checkpoint::Location location = located(arguments.path);
   checkpoint::Catalog catalog = checkpoint::open(location).catalog;
@@ -79,10 +92,11 @@ int inspect(const CheckpointArguments& arguments) {
   std::string text = fmt::format("{}: {}\n", location.text(), catalog.format);
   for (const auto& tensor : catalog.tensors)
     text +=
-        fmt::format("{} {}{} in {}\n", tensor.name, dtype_name(tensor.dtype),
+        fmt::format("{} {}{} in {}\n", one_line(tensor.name), dtype_name(tensor.dtype),
                     to_string(tensor.shape), counted(std::int64_t(tensor.chunks.size()), "chunk"));
   for (const auto& object : catalog.objects)
-    text += fmt::format("{} = {}\n", object.name, checkpoint::value_text(object.value));
+    text += fmt::format("{} = {}\n", one_line(object.name),
+                        first_part(checkpoint::value_text(object.value)));
   text += contents_line(std::int64_t(catalog.tensors.size()), std::int64_t(catalog.objects.size()),
                         bytes_of(catalog));
   print_report(text);
@@ -103,12 +117,23 @@ int verify_checkpoint(const CheckpointArguments& arguments) {
         "\n");
   } else {
     std::string text;
-    for (const std::string& problem : problems) text += problem + "\n";
+    for (const std::string& problem : problems) text += one_line(problem) + "\n";
     print_report(text + location.text() + ": " +
                  (problems.empty() ? "ok" : counted(std::int64_t(problems.size()), "problem")) +
                  "\n");
   }
   return problems.empty() ? 0 : 1;
+}
+
+// Returns different names in order, or the first of many.
+std::string first_names(std::vector<std::string> names) {
+  constexpr std::size_t named_max = 10;
+  for (std::string& name : names) name = one_line(name);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::size_t count = std::min(names.size(), named_max);
+  std::string text = join_text(gsl::span(names).first(count), ", ");
+  return count == names.size() ? text : text + ", ...";
 }
 
 int convert_checkpoint(const CheckpointArguments& arguments) {
@@ -118,7 +143,16 @@ int convert_checkpoint(const CheckpointArguments& arguments) {
                           {.format = checkpoint::written_format(arguments.format),
                            .write = arguments.write,
                            .weights_only = arguments.weights});
-  print_report(to.text() + ": " + contents_line(report.tensors, report.objects, report.bytes));
+  std::string text = to.text() + ": " + contents_line(report.tensors, report.objects, report.bytes);
+  if (!report.unread_classes.empty())
+    append_text(text, "left out {} of classes that aren't read: {}\n",
+                counted(std::int64_t(report.unread_classes.size()), "value"),
+                first_names(report.unread_classes));
+  if (!report.unheld_tensors.empty())
+    append_text(text, "left out {} of dtypes that {} doesn't have: {}\n",
+                counted(std::int64_t(report.unheld_tensors.size()), "tensor"), arguments.format,
+                first_names(report.unheld_tensors));
+  print_report(text);
   return 0;
 }
 
@@ -131,7 +165,8 @@ int diff_checkpoints(const CheckpointArguments& arguments) {
     print_report(JsonValue::object({{"differences", std::move(list)}}).text_utf8() + "\n");
   } else {
     std::string text;
-    for (const auto& [name, how] : differences) text += fmt::format("{}: {}\n", name, how);
+    for (const auto& [name, how] : differences)
+      text += fmt::format("{}: {}\n", one_line(name), one_line(how));
     std::size_t count = differences.size();
     print_report(text + (count == 0 ? "no difference\n"
                                     : fmt::format("{} {}\n", counted(std::int64_t(count), "name"),
@@ -154,7 +189,16 @@ void add_checkpoint_command(CLI::App& program, int& status) {
         ->add_option("PATH", arguments->path,
                      "a checkpoint, or a folder of checkpoints, of which the latest counts")
         ->required();
-    command->callback([arguments, &status, run] { status = run(*arguments); });
+    command->callback([arguments, &status, run] {
+      try {
+        status = run(*arguments);
+      } catch (const Error& error) {
+        // Messages have names from files. The place comes before them, in brackets.
+        std::string_view text = error.what(), message = error.message();
+        std::string_view where = text.substr(1, text.size() - message.size() - 3);
+        throw Error(error.kind(), where, one_line(message));
+      }
+    });
     return command;
   };
   auto add_json = [&](CLI::App* command) {

@@ -37,6 +37,9 @@ constexpr Row rows[] = {
     {"F64", 64, DType::float64},
     {"I64", 64, DType::int64},
     {"U64", 64},
+    {"C32", 32},
+    {"C128", 128},
+    {"F4_X2", 8},
 };
 
 const Row& row(StoredDType dtype) { return rows[std::size_t(dtype)]; }
@@ -63,6 +66,8 @@ StoredDType stored_dtype(DType dtype) {
 }
 
 std::optional<DType> tensor_dtype(StoredDType dtype) { return row(dtype).dtype; }
+
+bool is_safetensors_dtype(StoredDType dtype) { return dtype <= StoredDType::u64; }
 
 std::string_view dtype_name(StoredDType dtype) {
   return row(dtype).dtype ? simmesh::to_string(*row(dtype).dtype) : row(dtype).name;

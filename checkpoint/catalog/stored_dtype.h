@@ -11,8 +11,9 @@ namespace simmesh::checkpoint {
 
 using simmesh::to_string;
 
-// StoredDType is the dtype of elements in a file. safetensors has them all; a Tensor has those with
-// a DType. The order is that of the safetensors package, which sorts tensors by it.
+// StoredDType is the dtype of elements in a file. A Tensor has those with a DType. safetensors has
+// those before c32, in the order of its package, which sorts tensors by it. PyTorch has the others
+// too: half and double complex numbers, and bytes of two F4 elements each.
 enum class StoredDType : std::uint8_t {
   boolean,
   f4,
@@ -36,9 +37,12 @@ enum class StoredDType : std::uint8_t {
   f64,
   i64,
   u64,
+  c32,
+  c128,
+  f4_x2,
 };
 
-// to_string returns the name in safetensors: "BF16", and "BOOL" for boolean.
+// to_string returns the name in safetensors, or one in its style: "BF16", and "BOOL" for boolean.
 std::string_view to_string(StoredDType dtype);
 
 // find_stored_dtype is the inverse of to_string. It returns nullopt for an unknown name.
@@ -52,6 +56,9 @@ StoredDType stored_dtype(DType dtype);
 
 // tensor_dtype returns the DType of stored elements, nullopt if no Tensor can hold them.
 std::optional<DType> tensor_dtype(StoredDType dtype);
+
+// is_safetensors_dtype is true if safetensors has a dtype.
+bool is_safetensors_dtype(StoredDType dtype);
 
 // dtype_name returns PyTorch's name, "bfloat16", if a Tensor can hold the elements, else the name
 // in safetensors.

@@ -1,6 +1,8 @@
 #include "checkpoint/dcp/dcp_checkpoint.h"
 
+#include "checkpoint/catalog/tagged_value.h"
 #include "checkpoint/dcp/dcp_metadata.h"
+#include "checkpoint/torch_file/pickle_json.h"
 #include "checkpoint/torch_file/torch_archive.h"
 #include "core/check/error.h"
 
@@ -32,6 +34,23 @@ std::vector<std::byte> read_part(const Store& store, const std::string& path, st
   return part;
 }
 
+// Reads a value that is no tensor: a file of torch.save, a pickle, or the bytes that a BytesIO had.
+JsonValue read_value(const std::vector<std::byte>& bytes) {
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  constexpr std::string_view archive_begin = "PK\3\4", archive_pickle = "/data.pkl";
+  if (text.starts_with(archive_begin) && text.find(archive_pickle) != text.npos)
+    return read_torch_object(bytes);
+  constexpr char protocol_opcode = '\x80';
+  if (text.starts_with(protocol_opcode)) {
+    try {
+      return json_of(Pickle(bytes).root());
+    } catch (const Error&) {
+      // Bytes may begin like a pickle.
+    }
+  }
+  return tagged("$bytes", hexadecimal_text(text));
+}
+
 }  // namespace
 
 Catalog read_dcp(const Store& store, const std::string& folder) {
@@ -42,9 +61,12 @@ Catalog read_dcp(const Store& store, const std::string& folder) {
   Catalog catalog = {"", std::move(metadata.tensors), {}, std::move(metadata.paths)};
   for (DcpMetadata::Object& object : metadata.objects) {
     std::string file = joined(folder, object.file);
-    JsonValue value = at_place(
-        fmt::format("{}: '{}'", joined(store.name(), file), object.name),
-        [&] { return read_torch_object(read_part(store, file, object.begin, object.bytes)); });
+    JsonValue value =
+        at_place(fmt::format("{}: '{}'", joined(store.name(), file), object.name), [&] {
+          if (!object.unread_tensor.empty())
+            return opaque_value("torch.Tensor of " + object.unread_tensor);
+          return read_value(read_part(store, file, object.begin, object.bytes));
+        });
     catalog.objects.push_back({object.name, std::move(value), std::move(object.path)});
   }
   return catalog;

@@ -3,6 +3,7 @@
 #include "checkpoint/dcp/dcp_writer.h"
 #include "checkpoint/format/formats.h"
 #include "checkpoint/format/new_folder.h"
+#include "checkpoint/torch_file/torch_types.h"
 
 namespace simmesh::checkpoint {
 
@@ -27,6 +28,8 @@ void write_dcp(const CheckpointSource& source, const Location& to, const WriteOp
   });
 }
 
+bool is_torch_dtype(StoredDType dtype) { return !torch_dtype_name(dtype).empty(); }
+
 }  // namespace
 
 const Format dcp_format = {.name = "dcp",
@@ -34,6 +37,7 @@ const Format dcp_format = {.name = "dcp",
                            .marks = dcp_metadata_file,
                            .opens = open_dcp,
                            .writes = write_dcp,
+                           .holds = is_torch_dtype,
                            .decodes = read_dcp_chunk};
 
 }  // namespace simmesh::checkpoint

@@ -22,28 +22,6 @@ template <class... Args>
               fmt::format(format, std::forward<Args>(args)...));
 }
 
-const PickleDialect& metadata_dialect() {
-  static const PickleDialect dialect = [] {
-    PickleDialect result = {
-        "\x80\x95\x94hj\x8cXKMJ\x8aN\x89\x88}])t\x85\x86\x87(usae\x93R\x81"
-        "b.",
-        {"torch.distributed.checkpoint.metadata.Metadata",
-         "torch.distributed.checkpoint.metadata.TensorStorageMetadata",
-         "torch.distributed.checkpoint.metadata.BytesStorageMetadata",
-         "torch.distributed.checkpoint.metadata.TensorProperties",
-         "torch.distributed.checkpoint.metadata.ChunkStorageMetadata",
-         "torch.distributed.checkpoint.metadata.MetadataIndex",
-         "torch.distributed.checkpoint.metadata.StorageMeta",
-         "torch.distributed.checkpoint.metadata._MEM_FORMAT_ENCODING",
-         "torch.distributed.checkpoint.filesystem._StorageInfo", "torch.Size",
-         "torch.serialization._get_layout", "pathlib.PosixPath"}};
-    const std::vector<std::string_view>& dtypes = torch_dtype_globals();
-    result.globals.insert(result.globals.end(), dtypes.begin(), dtypes.end());
-    return result;
-  }();
-  return dialect;
-}
-
 // Returns the state of an object of one of the metadata's classes.
 PickleValue state_of(PickleValue value, std::string_view name) {
   const auto& items = as_object(value, fmt::format("torch.distributed.checkpoint.{}", name));
@@ -85,7 +63,11 @@ class MetadataReader {
   void read_places();
   void read_paths(DcpMetadata& metadata);
   void read_entry(const std::string& name, PickleValue entry, DcpMetadata& metadata);
-  StoredTensor read_tensor(const std::string& name, PickleValue state);
+  StoredTensor read_tensor(const std::string& name, PickleValue state, std::string& unread);
+  std::vector<JsonValue> path_of(const std::string& name) const {
+    auto path = paths_.find(name);
+    return path == paths_.end() ? std::vector<JsonValue>{} : path->second;
+  }
   const Place& place_of(const std::string& name, const Dims& offsets) const;
 
   PickleValue state_;
@@ -135,7 +117,9 @@ const Place& MetadataReader::place_of(const std::string& name, const Dims& offse
   return found->second;
 }
 
-StoredTensor MetadataReader::read_tensor(const std::string& name, PickleValue state) {
+// Reads a tensor. One of an unknown dtype has no chunks, and `unread` gets its dtype and shape.
+StoredTensor MetadataReader::read_tensor(const std::string& name, PickleValue state,
+                                         std::string& unread) {
   StoredTensor tensor;
   tensor.name = name;
   tensor.shape = torch_size(field(state, "size"), "a size");
@@ -146,7 +130,10 @@ StoredTensor MetadataReader::read_tensor(const std::string& name, PickleValue st
     refuse_metadata("'{}': {} properties, expected 5 or 6", name, properties.size());
   if (properties[0]->kind != Kind::global) refuse_metadata("'{}': expected a dtype", name);
   auto dtype = find_torch_dtype(properties[0]->text.substr(properties[0]->text.find('.') + 1));
-  if (!dtype) refuse_metadata("'{}': the dtype is {}", name, properties[0]->text);
+  if (!dtype) {
+    unread = properties[0]->text + to_string(tensor.shape);
+    return tensor;
+  }
   tensor.dtype = *dtype;
   for (PickleValue entry : as_items(field(state, "chunks"), "chunks")) {
     PickleValue chunk = state_of(entry, "metadata.ChunkStorageMetadata");
@@ -164,19 +151,22 @@ void MetadataReader::read_entry(const std::string& name, PickleValue entry, DcpM
   if (entry->kind != Kind::object) refuse_metadata("'{}' is neither a tensor nor bytes", name);
   if (entry->items[0]->text.ends_with(".BytesStorageMetadata")) {
     const Place& place = place_of(name, {});
-    auto path = paths_.find(name);
-    metadata.objects.push_back({name, place.file, place.begin, place.bytes,
-                                path == paths_.end() ? std::vector<JsonValue>{} : path->second});
-  } else {
-    metadata.tensors.push_back(
-        read_tensor(name, state_of(entry, "metadata.TensorStorageMetadata")));
+    metadata.objects.push_back({name, place.file, place.begin, place.bytes, path_of(name)});
+    return;
   }
+  std::string unread;
+  StoredTensor tensor =
+      read_tensor(name, state_of(entry, "metadata.TensorStorageMetadata"), unread);
+  if (unread.empty())
+    metadata.tensors.push_back(std::move(tensor));
+  else
+    metadata.objects.push_back({name, "", 0, 0, path_of(name), unread});
 }
 
 }  // namespace
 
 DcpMetadata read_dcp_metadata(Bytes bytes) {
-  Pickle pickle(bytes, metadata_dialect());
+  Pickle pickle(bytes);
   return MetadataReader(pickle.root()).read();
 }
 

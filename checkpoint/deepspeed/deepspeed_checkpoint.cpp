@@ -24,23 +24,6 @@ template <class... Args>
         fmt::format(format, std::forward<Args>(args)...));
 }
 
-const PickleDialect& deepspeed_dialect() {
-  static const PickleDialect dialect = [] {
-    PickleDialect result = {
-        "\x80N\x88\x89KMJ\x8aGXt)\x85\x86\x87(}]ausqerhjcRQ\x81"
-        "b.",
-        torch_view_globals()};
-    for (std::string_view name :
-         {"torch.Size", "deepspeed.runtime.fp16.loss_scaler.LossScaler",
-          "deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler",
-          "deepspeed.runtime.zero.config.ZeroStageEnum",
-          "deepspeed.utils.tensor_fragment.fragment_address", "argparse.Namespace"})
-      result.globals.push_back(name);
-    return result;
-  }();
-  return dialect;
-}
-
 // Returns the entries of a dict with text keys, in order. None has no entries.
 std::vector<std::pair<std::string, PickleValue>> entries_of(PickleValue dict,
                                                             std::string_view what) {
@@ -86,9 +69,9 @@ class DeepSpeedReader {
  public:
   DeepSpeedReader(const Store& store, const DeepSpeedFiles& files) : store_(store), names_(files) {
     for (const std::string& name : files.model)
-      model_.emplace_back(store, joined(files.folder, name), deepspeed_dialect());
+      model_.emplace_back(store, joined(files.folder, name));
     for (const std::string& name : files.optimizer)
-      optimizer_.emplace_back(store, joined(files.folder, name), deepspeed_dialect());
+      optimizer_.emplace_back(store, joined(files.folder, name));
   }
 
   Catalog read() {
@@ -227,7 +210,7 @@ PickleValue DeepSpeedReader::group_state(std::size_t rank, std::size_t group) co
 
 // Reads a universal checkpoint. One that was made of stage 3 keeps the model files of all ranks.
 void DeepSpeedReader::read_universal() {
-  universal_.emplace(store_, names_, deepspeed_dialect());
+  universal_.emplace(store_, names_);
   stage_ = names_.model[0].starts_with("zero_pp_rank_") ? 3 : 1;
   std::int64_t made = counted("global_steps") - counted("skipped_steps");
   for (const Group& group : groups_)
@@ -443,8 +426,7 @@ void DeepSpeedReader::add_optimizer_values(PickleValue base, PickleValue wrapper
     catalog_.objects.push_back({"loss_scaler", std::move(*scaler), {}});
 }
 
-// Adds the values of the engine and of the caller of save_checkpoint. The caller's values may be of
-// any type; those that JSON can't express are left out.
+// Adds the values of the engine and of the caller of save_checkpoint, which may be of any class.
 void DeepSpeedReader::add_client_values() {
   static const std::set<std::string> known = {"module",
                                               "buffer_names",
@@ -464,10 +446,7 @@ void DeepSpeedReader::add_client_values() {
     PickleValue taken = value;
     if (name == "lr_scheduler" && value->kind == Kind::dict)
       if (PickleValue last = find_field(value, "last_batch_iteration")) taken = last;
-    try {
-      catalog_.objects.push_back({name, json_of(taken), {}});
-    } catch (const Error&) {
-    }
+    catalog_.objects.push_back({name, json_of(taken), {}});
   }
 }
 

@@ -23,7 +23,7 @@ namespace simmesh::checkpoint {
 // A tied parameter comes under each of its names. Values are those of DeepSpeed's zero_to_fp32. The
 // chunks are in the files of the ranks, so a load reads only the bytes that it needs. The state of
 // an optimiser without ZeRO (stage 0) has no names, and is left out. Raises a ValueError that names
-// the file if it is broken, and for classes in a pickle that DeepSpeed doesn't write.
+// the file if it is broken.
 Catalog read_deepspeed(const Store& store, const DeepSpeedFiles& files);
 
 // deepspeed_problems reads every byte of the files, and returns a sentence for each member of an

@@ -19,15 +19,14 @@ std::string path_of(const std::string& parameter, const std::string& key) {
 
 }  // namespace
 
-UniversalStates::UniversalStates(const Store& store, const DeepSpeedFiles& files,
-                                 const PickleDialect& dialect)
-    : store_(store), files_(files), dialect_(dialect) {
+UniversalStates::UniversalStates(const Store& store, const DeepSpeedFiles& files)
+    : store_(store), files_(files) {
   if (std::binary_search(files.universal.begin(), files.universal.end(), common_file))
     common_.emplace(file(common_file));
 }
 
 TorchFile UniversalStates::file(const std::string& path) const {
-  return {store_, joined(files_.folder, path), dialect_};
+  return {store_, joined(files_.folder, path)};
 }
 
 std::vector<std::string> UniversalStates::keys(const std::string& parameter) const {

@@ -16,8 +16,8 @@ namespace simmesh::checkpoint {
 // exp_avg_sq.pt and step.pt. One more file has the optimiser's other values.
 class UniversalStates {
  public:
-  // Store, files and dialect must outlive this.
-  UniversalStates(const Store& store, const DeepSpeedFiles& files, const PickleDialect& dialect);
+  // Store and files must outlive this.
+  UniversalStates(const Store& store, const DeepSpeedFiles& files);
 
   // keys returns the keys of a parameter's values, ascending: "exp_avg", ..., "fp32", "step".
   // Raises a ValueError if there is no fp32.
@@ -36,7 +36,6 @@ class UniversalStates {
 
   const Store& store_;
   const DeepSpeedFiles& files_;
-  const PickleDialect& dialect_;
   std::optional<TorchFile> common_;
 };
 

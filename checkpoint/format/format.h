@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/catalog/location.h"
+#include "checkpoint/catalog/stored_dtype.h"
 #include "checkpoint/format/open_checkpoint.h"
 
 namespace simmesh::checkpoint {
@@ -44,6 +45,9 @@ struct Format {
   // read.
   void (*writes)(const CheckpointSource& source, const Location& to,
                  const WriteOptions& options) = nullptr;
+
+  // holds is true for the dtypes that can be written. Null: all of them.
+  bool (*holds)(StoredDType dtype) = nullptr;
 
   // decodes returns the row-major bytes of a chunk, whose file has another form of them. Null: the
   // file has the row-major bytes.

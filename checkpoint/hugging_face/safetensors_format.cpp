@@ -114,12 +114,18 @@ void write_hugging_face(const CheckpointSource& source, const Location& to,
   in_new_folder(to, [&] { write_files(source, to, options.file_bytes); });
 }
 
+// Pairs of F4 become twice as many elements.
+bool is_held_as_safetensors(StoredDType dtype) {
+  return is_safetensors_dtype(dtype) || dtype == StoredDType::f4_x2;
+}
+
 }  // namespace
 
 const Format safetensors_format = {.name = "safetensors",
                                    .title = "safetensors",
                                    .marks = "*.safetensors",
                                    .opens = open_safetensors,
-                                   .writes = write_hugging_face};
+                                   .writes = write_hugging_face,
+                                   .holds = is_held_as_safetensors};
 
 }  // namespace simmesh::checkpoint

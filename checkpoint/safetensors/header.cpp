@@ -140,6 +140,7 @@ bool HeaderReader::string(string_t& value) {
   }
   if (place_ != Place::dtype) return other("a text");
   std::optional<StoredDType> dtype = find_stored_dtype(value);
+  if (dtype && !is_safetensors_dtype(*dtype)) dtype.reset();
   if (!dtype) refuse_header("tensor '{}': unknown dtype '{}'", tensor(), value);
   entry_.dtype = *dtype;
   place_ = Place::entry;

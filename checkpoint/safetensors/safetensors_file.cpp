@@ -57,7 +57,16 @@ SafetensorsHeader read_safetensors_header(const Store& store, const std::string&
 }
 
 SafetensorsEntry entry_of(const StoredTensor& tensor) {
-  return {tensor.name, tensor.dtype, tensor.shape, 0, 0};
+  SafetensorsEntry entry = {tensor.name, tensor.dtype, tensor.shape, 0, 0};
+  if (is_safetensors_dtype(tensor.dtype)) return entry;
+  if (tensor.dtype == StoredDType::f4_x2 && !tensor.shape.empty()) {
+    entry.dtype = StoredDType::f4;
+    entry.shape.back() *= 2;
+  } else {
+    entry.dtype = StoredDType::u8;
+    entry.shape.push_back(bits_per_element(tensor.dtype) / 8);
+  }
+  return entry;
 }
 
 std::int64_t SafetensorsLayout::file_bytes() const {

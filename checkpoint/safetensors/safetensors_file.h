@@ -27,7 +27,9 @@ struct WrittenTensor {
 
 using SafetensorsMetadata = std::optional<std::map<std::string, std::string>>;
 
-// entry_of returns the entry of a tensor of a catalog, without offsets.
+// entry_of returns the entry of a tensor of a catalog, without offsets. Pairs of F4 are twice as
+// many elements of F4. Other dtypes that safetensors doesn't have are there as bytes, with one more
+// dim.
 SafetensorsEntry entry_of(const StoredTensor& tensor);
 
 // SafetensorsLayout is the layout of a file before it is written: its header, and for each tensor

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,11 +22,14 @@ struct PickleNode {
     none,
     boolean,
     integer,
+    wide_integer,  // of more than 64 bits; text has decimal digits, or "0x" and many digits
     number,
     text,
+    bytes,  // text has them; also for a bytearray
     list,
     tuple,
-    dict,        // items are keys and values in turn; also for an OrderedDict
+    set,         // also for a frozenset; items are in the order of the file
+    dict,        // items are keys and values in turn; also for subclasses, and for mappings
     global,      // a class or function; text is "module.name"
     object,      // items are the callable, its arguments, and the state if there is one
     persistent,  // a value outside the pickle; items is its id
@@ -39,26 +43,30 @@ struct PickleNode {
   std::vector<PickleValue> items = {};
 };
 
-// PickleDialect lists the opcodes, and the full names of the classes and functions, that a pickle
-// may hold. A name that ends in '*' stands for all names that begin so.
-struct PickleDialect {
-  std::string_view opcodes;
-  std::vector<std::string_view> globals;
-};
-
-// Pickle is a pickle that was read. It owns its values.
+// Pickle is a pickle that was read, of any protocol from 0 to 5 and with values of any class. It
+// owns its values. Classes have the names of Python 3 and of NumPy 2, whatever wrote the pickle.
 class Pickle {
  public:
-  // Raises a ValueError that names the byte for anything outside the dialect, for a broken pickle,
-  // and for a pickle that doesn't end with the bytes. Memory and time grow with the bytes only.
-  Pickle(Bytes bytes, const PickleDialect& dialect);
+  // Raises a ValueError that names the byte for a broken pickle, and for one that doesn't end with
+  // the bytes. Memory and time grow with the bytes only.
+  explicit Pickle(Bytes bytes);
+
+  // first reads the pickle at the begin of the bytes, and sets `length` to the bytes that it takes.
+  // Returns nullopt if the bytes end before it does.
+  static std::optional<Pickle> first(Bytes bytes, std::size_t& length);
 
   PickleValue root() const { return root_; }
 
  private:
+  Pickle() = default;
+
   std::deque<PickleNode> nodes_;
   PickleValue root_ = nullptr;
 };
+
+// class_of returns the name of the class of an object, or the function that makes it: "m.C". For a
+// class or function it returns its own name.
+std::string class_of(PickleValue value);
 
 // These return a value as a type. They raise a ValueError if it has another type; `what` is its
 // name in the text.

@@ -2,9 +2,21 @@
 
 #include <bit>
 
+#include "checkpoint/catalog/tagged_value.h"
+#include "checkpoint/torch_file/pickle_values.h"
+#include "checkpoint/torch_file/utf8.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {
+
+namespace {
+
+bool is_integer_text(std::string_view digits) {
+  PickleNode node;
+  return !digits.ends_with('L') && set_to_digits(node, digits);
+}
+
+}  // namespace
 
 PickleWriter::PickleWriter(Protocol protocol) : protocol_(protocol) {
   put(char(0x80));
@@ -58,15 +70,60 @@ void PickleWriter::json(const JsonValue& value) {
     for (const JsonValue& item : *list) json(item);
     end_list();
   } else if (const auto* object = value.get<JsonValue::Object>()) {
+    std::string_view tag = tag_of(value);
+    if (!tag.empty() && tagged_json(tag, object->front().second)) return;
     begin_dict();
     for (const auto& [key, item] : *object) {
-      text(key);
+      text(object->size() == 1 && key.starts_with("$$") ? key.substr(1) : key);
       json(item);
     }
     end_dict();
   } else {
     none();
   }
+}
+
+void PickleWriter::call_json(std::string_view module, std::string_view name,
+                             const JsonValue::List& arguments) {
+  global(module, name);
+  begin_tuple();
+  for (const JsonValue& argument : arguments) json(argument);
+  end_tuple();
+  reduce();
+}
+
+// Writes the value of a tag; false if the value isn't written as one of Python's.
+bool PickleWriter::tagged_json(std::string_view tag, const JsonValue& value) {
+  const auto* words = value.get<std::string>();
+  const auto* parts = value.get<JsonValue::List>();
+  if (tag == "$bytes" && words != nullptr) {
+    std::string latin1;
+    for (char byte : bytes_of_hexadecimal(*words)) append_utf8(latin1, std::uint8_t(byte));
+    call_json("_codecs", "encode", {JsonValue(latin1), JsonValue("latin1")});
+  } else if (tag == "$integer" && words != nullptr && is_integer_text(*words)) {
+    put('L');
+    put_text(*words);
+    put_text("L\n");
+  } else if (tag == "$complex" && parts != nullptr && parts->size() == 2) {
+    call_json("builtins", "complex", *parts);
+  } else if ((tag == "$range" || tag == "$slice") && parts != nullptr && parts->size() == 3) {
+    call_json("builtins", tag.substr(1), *parts);
+  } else if (tag == "$timedelta" && parts != nullptr && parts->size() == 3) {
+    call_json("datetime", "timedelta", *parts);
+  } else if (tag == "$dict" && parts != nullptr) {
+    call_json("builtins", "dict", {value});
+  } else if (const JsonValue* values = value.find("values");
+             tag == "$array" && values != nullptr && value.find("dtype") && value.find("shape")) {
+    global("numpy", "reshape");
+    begin_tuple();
+    call_json("numpy", "array", {*values, *value.find("dtype")});
+    json(*value.find("shape"));
+    end_tuple();
+    reduce();
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void PickleWriter::integers(DimSpan values) {

@@ -31,6 +31,9 @@ class PickleWriter {
   void integer(std::int64_t value);
   void number(double value);
   void text(std::string_view value);
+  // json writes a value as Python has it: tagged ones (checkpoint/catalog/tagged_value.h) as bytes,
+  // complex numbers, wide integers, ranges, slices, time deltas, dicts and arrays of NumPy. Others
+  // are dicts with their tag. Raises a ValueError for a tag with a value that it doesn't take.
   void json(const JsonValue& value);
   void integers(DimSpan values);
 
@@ -55,6 +58,8 @@ class PickleWriter {
   void put(char byte) { bytes_.push_back(std::byte(byte)); }
   void put_number(std::uint64_t value, int count);
   void put_text(std::string_view value);
+  bool tagged_json(std::string_view tag, const JsonValue& value);
+  void call_json(std::string_view module, std::string_view name, const JsonValue::List& arguments);
 
   Protocol protocol_;
   std::vector<std::byte> bytes_;

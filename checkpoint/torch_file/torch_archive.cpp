@@ -54,22 +54,11 @@ class Members {
   std::vector<ZipMember> members_;
 };
 
-const PickleDialect& tensor_dialect() {
-  static const PickleDialect dialect = {"\x80N\x88\x89KMJ\x8aXt)\x85\x86\x87(qrhjcRQ.",
-                                        torch_view_globals()};
-  return dialect;
-}
-
-const PickleDialect& object_dialect() {
-  static const PickleDialect dialect = {"\x80N\x88\x89KMJ\x8aGXt)\x85\x86\x87(}]ausqerhj.", {}};
-  return dialect;
-}
-
 }  // namespace
 
 ArchivedTensor read_torch_tensor(Bytes archive) {
   Members members(archive);
-  Pickle pickle(members.get("data.pkl").bytes, tensor_dialect());
+  Pickle pickle(members.get("data.pkl").bytes);
   TorchView view = read_torch_view(pickle.root());
   const std::vector<std::byte>& data = members.get("data/" + view.storage).bytes;
   check_torch_storage(view, std::int64_t(data.size()));
@@ -88,7 +77,7 @@ ArchivedTensor read_torch_tensor(Bytes archive) {
 
 JsonValue read_torch_object(Bytes archive) {
   Members members(archive);
-  Pickle pickle(members.get("data.pkl").bytes, object_dialect());
+  Pickle pickle(members.get("data.pkl").bytes);
   return json_of(pickle.root());
 }
 

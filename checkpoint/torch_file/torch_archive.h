@@ -23,8 +23,8 @@ struct ArchivedTensor {
 // and for a view that leaves its storage.
 ArchivedTensor read_torch_tensor(Bytes archive);
 
-// read_torch_object reads the archive that torch.save writes for a value of numbers, texts, lists
-// and dicts.
+// read_torch_object reads the archive that torch.save writes for a value of any class, as json_of
+// does.
 JsonValue read_torch_object(Bytes archive);
 
 // torch_tensor_archive and torch_object_archive return such archives. Members begin at a multiple

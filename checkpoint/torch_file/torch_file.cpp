@@ -21,8 +21,7 @@ auto in_file(const Store& store, const std::string& path, const Read& read) {
 
 }  // namespace
 
-TorchFile::TorchFile(const Store& store, std::string path, const PickleDialect& dialect)
-    : store_(store), path_(std::move(path)) {
+TorchFile::TorchFile(const Store& store, std::string path) : store_(store), path_(std::move(path)) {
   in_file(store_, path_, [&] {
     for (ZipPlace& member : read_zip_directory(store_, path_)) {
       std::string name = member.name.substr(member.name.find('/') + 1);
@@ -46,7 +45,7 @@ TorchFile::TorchFile(const Store& store, std::string path, const PickleDialect& 
       if (std::string_view(reinterpret_cast<const char*>(order.data()), order.size()) != "little")
         raise(ErrorKind::value_error, "checkpoint/torch_file", "expected the byte order little");
     }
-    pickle_ = std::make_unique<Pickle>(bytes_of("data.pkl"), dialect);
+    pickle_ = std::make_unique<Pickle>(bytes_of("data.pkl"));
   });
 }
 

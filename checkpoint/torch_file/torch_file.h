@@ -17,8 +17,7 @@ namespace simmesh::checkpoint {
 // places in the file.
 //
 //   checkpoint::Location run = checkpoint::Directory("run/step_10");
-//   checkpoint::PickleDialect dialect = {"\x80}X(us.", checkpoint::torch_view_globals()};
-//   checkpoint::TorchFile file(*run.store, "step_10/weights.pt", dialect);
+//   checkpoint::TorchFile file(*run.store, "step_10/weights.pt");
 //   checkpoint::TorchFile::Place place = file.place(checkpoint::field(file.root(), "weight"));
 class TorchFile {
  public:
@@ -31,9 +30,8 @@ class TorchFile {
     std::int64_t bytes() const { return numel(shape) * bits_per_element(dtype) / 8; }
   };
 
-  // Raises a ValueError that names the file if torch.save doesn't write such a file, and if the
-  // pickle has anything outside the dialect.
-  TorchFile(const Store& store, std::string path, const PickleDialect& dialect);
+  // Raises a ValueError that names the file if torch.save doesn't write such a file.
+  TorchFile(const Store& store, std::string path);
 
   const std::string& path() const { return path_; }
   PickleValue root() const { return pickle_->root(); }

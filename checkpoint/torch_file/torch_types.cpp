@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string>
 
 namespace simmesh::checkpoint {
 
@@ -25,6 +24,9 @@ constexpr TorchType torch_types[] = {
     {StoredDType::u8, "uint8", "ByteStorage"},
     {StoredDType::boolean, "bool", "BoolStorage"},
     {StoredDType::c64, "complex64", "ComplexFloatStorage"},
+    {StoredDType::c128, "complex128", "ComplexDoubleStorage"},
+    {StoredDType::c32, "complex32", ""},
+    {StoredDType::f4_x2, "float4_e2m1fn_x2", ""},
     {StoredDType::f8_e4m3, "float8_e4m3fn", ""},
     {StoredDType::f8_e5m2, "float8_e5m2", ""},
     {StoredDType::f8_e4m3fnuz, "float8_e4m3fnuz", ""},
@@ -68,17 +70,6 @@ std::optional<StoredDType> find_torch_dtype(std::string_view name) {
 std::optional<StoredDType> find_torch_storage(std::string_view name) {
   if (name.empty()) return std::nullopt;
   return dtype_or_none(find_type([&](const TorchType& type) { return type.storage_name == name; }));
-}
-
-const std::vector<std::string_view>& torch_dtype_globals() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> result;
-    for (const TorchType& type : torch_types)
-      result.push_back("torch." + std::string(type.dtype_name));
-    return result;
-  }();
-  static const std::vector<std::string_view> views(names.begin(), names.end());
-  return views;
 }
 
 }  // namespace simmesh::checkpoint

@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "checkpoint/catalog/stored_dtype.h"
 
@@ -17,8 +16,5 @@ std::string_view torch_storage_name(StoredDType dtype);
 // These are the inverses. They return nullopt for other names.
 std::optional<StoredDType> find_torch_dtype(std::string_view name);
 std::optional<StoredDType> find_torch_storage(std::string_view name);
-
-// torch_dtype_globals returns all dtypes as a pickle names them: "torch.float32".
-const std::vector<std::string_view>& torch_dtype_globals();
 
 }  // namespace simmesh::checkpoint

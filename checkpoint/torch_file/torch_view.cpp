@@ -1,7 +1,6 @@
 #include "checkpoint/torch_file/torch_view.h"
 
 #include <algorithm>
-#include <cstring>
 #include <fmt/format.h>
 
 #include "checkpoint/torch_file/torch_types.h"
@@ -26,6 +25,12 @@ template <class... Args>
         fmt::format(format, std::forward<Args>(args)...));
 }
 
+// Returns the name of a dtype or storage without "torch."; empty for another class.
+std::string_view torch_name(std::string_view name) {
+  constexpr std::string_view module = "torch.";
+  return name.starts_with(module) ? name.substr(module.size()) : "";
+}
+
 bool is_made_by(PickleValue value, std::string_view callable) {
   return value->kind == PickleNode::Kind::object && value->items[0]->text == callable;
 }
@@ -40,15 +45,14 @@ void read_storage(PickleValue persistent, PickleValue dtype, TorchView& view) {
   view.storage = as_text(id[2], "a storage's key");
   view.count = as_integer(id[4], "a storage's size");
   if (dtype == nullptr) {
-    auto known = find_torch_storage(id[1]->text.substr(std::strlen("torch.")));
+    auto known = find_torch_storage(torch_name(id[1]->text));
     if (!known) refuse_view("a storage of the class {}", id[1]->text);
     view.dtype = *known;
     return;
   }
   if (id[1]->text != untyped_storage) refuse_view("a storage of the class {}", id[1]->text);
-  auto known = dtype->kind == PickleNode::Kind::global
-                   ? find_torch_dtype(dtype->text.substr(std::strlen("torch.")))
-                   : std::nullopt;
+  auto known = dtype->kind == PickleNode::Kind::global ? find_torch_dtype(torch_name(dtype->text))
+                                                       : std::nullopt;
   if (!known) refuse_view("a tensor whose dtype isn't known");
   view.dtype = *known;
   view.count /= bits_per_element(view.dtype) / 8;
@@ -95,33 +99,6 @@ Dims torch_size(PickleValue value, std::string_view what) {
   if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 0; }))
     refuse_view("{} is negative", what);
   return {sizes.begin(), sizes.end()};
-}
-
-const std::vector<std::string_view>& torch_view_globals() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> result = {rebuild_tensor,
-                                            rebuild_untyped,
-                                            rebuild_with_attributes,
-                                            rebuild_parameter,
-                                            "torch.Tensor",
-                                            untyped_storage,
-                                            "collections.OrderedDict",
-                                            "torch.FloatStorage",
-                                            "torch.DoubleStorage",
-                                            "torch.HalfStorage",
-                                            "torch.BFloat16Storage",
-                                            "torch.LongStorage",
-                                            "torch.IntStorage",
-                                            "torch.ShortStorage",
-                                            "torch.CharStorage",
-                                            "torch.ByteStorage",
-                                            "torch.BoolStorage",
-                                            "torch.ComplexFloatStorage"};
-    const std::vector<std::string_view>& dtypes = torch_dtype_globals();
-    result.insert(result.end(), dtypes.begin(), dtypes.end());
-    return result;
-  }();
-  return names;
 }
 
 bool is_torch_view(PickleValue value) {

@@ -28,9 +28,6 @@ struct TorchView {
 // its name in the text.
 Dims torch_size(PickleValue value, std::string_view what);
 
-// torch_view_globals returns the functions and classes that a pickled tensor is made with.
-const std::vector<std::string_view>& torch_view_globals();
-
 // is_torch_view is true if a value is a tensor or a parameter.
 bool is_torch_view(PickleValue value);
 

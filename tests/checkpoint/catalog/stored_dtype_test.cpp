@@ -6,7 +6,7 @@ namespace simmesh::checkpoint {
 namespace {
 
 TEST(StoredDType, NamesAreTheirOwnInverse) {
-  for (int i = 0; i <= int(StoredDType::u64); ++i) {
+  for (int i = 0; i <= int(StoredDType::f4_x2); ++i) {
     auto dtype = StoredDType(i);
     EXPECT_EQ(find_stored_dtype(to_string(dtype)), dtype) << to_string(dtype);
   }
@@ -29,6 +29,9 @@ TEST(StoredDType, HoldsEveryTensor) {
   EXPECT_EQ(bits_per_element(StoredDType::f4), 4);
   EXPECT_EQ(bits_per_element(StoredDType::f6_e3m2), 6);
   EXPECT_EQ(bits_per_element(StoredDType::c64), 64);
+  EXPECT_EQ(bits_per_element(StoredDType::c128), 128);
+  EXPECT_TRUE(is_safetensors_dtype(StoredDType::u64));
+  EXPECT_FALSE(is_safetensors_dtype(StoredDType::c32));
 }
 
 }  // namespace

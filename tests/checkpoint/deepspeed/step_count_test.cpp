@@ -13,16 +13,10 @@ namespace {
 using simmesh::testing::error_text;
 using ::testing::HasSubstr;
 
-const PickleDialect& step_dialect() {
-  static const PickleDialect dialect = {"\x80N\x88\x89KMJ\x8aGXt)\x85\x86\x87(qrhjcRQ.",
-                                        torch_view_globals()};
-  return dialect;
-}
-
 std::int64_t step_of(const std::vector<std::byte>& archive) {
   MemoryStore store;
   testing::add_file(store, "step.pt", testing::text_of(archive));
-  TorchFile file(store, "step.pt", step_dialect());
+  TorchFile file(store, "step.pt");
   return step_count(file, file.root());
 }
 

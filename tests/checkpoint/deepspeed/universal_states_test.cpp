@@ -14,12 +14,6 @@ using simmesh::testing::error_text;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const PickleDialect& universal_dialect() {
-  static const PickleDialect dialect = {"\x80N\x88\x89KMJ\x8aGXt)\x85\x86\x87(}]ausqerhjcRQ.",
-                                        torch_view_globals()};
-  return dialect;
-}
-
 // The states of a parameter `a` of 2 x 2, in one dim and with its steps, and of one with a longer
 // name.
 struct UniversalFolder {
@@ -38,7 +32,7 @@ struct UniversalFolder {
     testing::add_file(store, "s/" + path, testing::text_of(archive));
     files.universal.push_back(path);
   }
-  UniversalStates states() const { return {store, files, universal_dialect()}; }
+  UniversalStates states() const { return {store, files}; }
 };
 
 TEST(UniversalStates, HasTheValuesOfAParameter) {

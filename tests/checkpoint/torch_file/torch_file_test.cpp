@@ -17,17 +17,11 @@ using testing::bytes_of;
 using ::testing::HasSubstr;
 using testing::text_of;
 
-const PickleDialect& file_dialect() {
-  static const PickleDialect dialect = {"\x80N\x88\x89KMJ\x8aXt)\x85\x86\x87(qrhjcRQ.",
-                                        torch_view_globals()};
-  return dialect;
-}
-
 TEST(TorchFile, FindsTheElementsOfATensor) {
   MemoryStore store;
   add_file(store, "f.pt",
            text_of(torch_tensor_archive(StoredDType::i16, Shape{2, 2}, bytes_of("aabbccdd"))));
-  TorchFile file(store, "f.pt", file_dialect());
+  TorchFile file(store, "f.pt");
   TorchFile::Place place = file.place(file.root());
   EXPECT_EQ(place.dtype, StoredDType::i16);
   EXPECT_EQ(place.shape, (Shape{2, 2}));
@@ -44,7 +38,7 @@ TEST(TorchFile, RefusesWhatTorchSaveDoesntWrite) {
     MemoryStore store;
     add_file(store, "f.pt", text);
     return error_text([&] {
-      TorchFile file(store, "f.pt", file_dialect());
+      TorchFile file(store, "f.pt");
       file.place(file.root());
     });
   };

@@ -11,15 +11,6 @@ namespace {
 using simmesh::testing::error_text;
 using ::testing::HasSubstr;
 
-const PickleDialect& view_dialect() {
-  static const PickleDialect dialect = [] {
-    PickleDialect result = {"\x80N\x88\x89KMJ\x8aXt)\x85\x86\x87(qrhjcRQ.", torch_view_globals()};
-    result.globals.push_back("torch.Size");
-    return result;
-  }();
-  return dialect;
-}
-
 // The arguments with which a tensor of shape [2, 3] is pickled.
 struct PickledView {
   const char* function = "_rebuild_tensor_v2";
@@ -72,7 +63,7 @@ struct PickledView {
   }
   TorchView read() const {
     std::vector<std::byte> pickled = bytes();
-    Pickle pickle(pickled, view_dialect());
+    Pickle pickle(pickled);
     EXPECT_TRUE(is_torch_view(pickle.root()));
     return read_torch_view(pickle.root());
   }
@@ -120,7 +111,7 @@ TEST(TorchView, OfASizeIsItsSizes) {
     out.end_tuple();
     out.reduce();
     std::vector<std::byte> bytes = out.finish();
-    Pickle pickle(bytes, view_dialect());
+    Pickle pickle(bytes);
     EXPECT_FALSE(is_torch_view(pickle.root()));
     return torch_size(pickle.root(), "a size");
   };

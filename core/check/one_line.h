@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace simmesh {
+
+// one_line returns a text from outside as a line of a report, so that a terminal shows it as it is:
+// a line end is \n, and other control characters and bytes that aren't UTF-8 are \x1b and so on.
+// Characters that change the direction of text are escaped too.
+std::string one_line(std::string_view text);
+
+}  // namespace simmesh

@@ -11,6 +11,8 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
+#include "core/engine/ranks/call_contents.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/flat.h"
@@ -27,8 +29,9 @@ std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors) {
   return shapes;
 }
 
-// Leaf is a parameter and the index of the group over which its gradient is summed.
+// Leaf is a parameter, its name and the index of the group over which its gradient is summed.
 struct Leaf {
+  std::string name;
   Tensor tensor;
   std::size_t partners;
 };
@@ -50,7 +53,7 @@ std::vector<Bucket> make_buckets(const std::vector<Leaf>& parameters, std::size_
   // For each group and dtype, the bucket that still has room.
   std::map<std::pair<std::size_t, DType>, std::size_t> open;
   for (std::size_t i = parameters.size(); i-- > 0;) {
-    const auto& [tensor, partners] = parameters[i];
+    const auto& [name, tensor, partners] = parameters[i];
     auto [place, is_new] = open.try_emplace({partners, tensor.dtype()}, buckets.size());
     if (is_new) buckets.emplace_back();
     Bucket& bucket = buckets[place->second];
@@ -219,8 +222,10 @@ void State::start(Bucket& bucket) {
   Ledger::Category category(MemoryCategory::communication);
   KeepUnrounded scope;
   std::vector<Tensor> gradients;
+  std::vector<std::string> names;
   for (std::size_t index : bucket.members) {
     const Tensor& parameter = parameters[index].tensor;
+    names.push_back(parameters[index].name);
     Tensor gradient = grad_of(parameter);
     gradients.push_back(gradient.is_defined() ? gradient.detach()
                                               : zeros(parameter.shape(), bucket.dtype));
@@ -228,6 +233,7 @@ void State::start(Bucket& bucket) {
   bucket.flat = flattened(gradients, bucket.dtype);
   const std::optional<ProcessGroup>& group = groups[bucket.partners];
   bool averages = options.average && bucket.partners == 0;
+  CallContents contents(join_text(names, ", "));
   if (group)
     bucket.work =
         all_reduce_async(bucket.flat, averages ? ReduceOp::avg : ReduceOp::sum, *group, site);
@@ -286,7 +292,8 @@ Replication replicate(nn::Module& module, const ProcessGroup& group,
   CallSite site = labelled(called, "replicate");
   std::vector<Leaf> leaves;
   for (const auto& [name, parameter] : module.named_parameters())
-    if (parameter.requires_grad()) leaves.push_back({parameter, partners_of(parameter, options)});
+    if (parameter.requires_grad())
+      leaves.push_back({name, parameter, partners_of(parameter, options)});
   start_alike(tensors_by_partners(module, options), group, options, site);
 
   auto state = std::make_shared<State>(std::move(leaves), group, options, site);

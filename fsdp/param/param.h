@@ -56,6 +56,10 @@ class FSDPParam {
   FSDPParam& operator=(const FSDPParam&) = delete;
 
   const ParameterSlots& slots() const { return slots_; }
+  // name is the dotted path of the parameter in the root's model; empty before the first forward
+  // pass of the root.
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
   // origin is the tape's part of the tensor that was sharded: equal for slots that were tied.
   const TrackingPtr& origin() const { return origin_; }
   ShardedState state() const { return state_; }
@@ -180,6 +184,7 @@ class FSDPParam {
   Tensor accumulated_grad_;
   std::vector<Tensor> sent_;  // by an extension, to the gather under way
   std::optional<StreamEvent> offload_event_;
+  std::string name_;
 };
 
 // ParamGrad is a parameter with the gradient to reduce.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "collectives/collective_call.h"
+#include "core/check/join_text.h"
+#include "core/engine/ranks/call_contents.h"
 #include "core/tensor/flat.h"
 #include "core/tensor/launch.h"
 
@@ -19,6 +21,9 @@ PendingGather::PendingGather(const std::vector<std::unique_ptr<FSDPParam>>& para
   }
   streams.gather.wait(streams.copy_in);
   StreamScope scope(streams.gather);
+  std::vector<std::string> names;
+  for (const auto& param : params) names.push_back(param->name());
+  contents_ = join_text(names, ", ");
   if (communicates()) work_ = start(group, all_gather, streams.site);
   gathered_ = streams.gather.record();
 }
@@ -28,6 +33,7 @@ Work PendingGather::start(const ProcessGroup& group, const AllGather& all_gather
   if (all_gather.call)
     return all_gather.call(
         {.input = input_, .output = output_, .group = group, .async_op = is_async_});
+  CallContents contents(contents_);
   CollectiveCall call{.op = CollectiveOp::all_gather, .inputs = {&input_, 1}, .site = site};
   return start_collective(group, call, {.into = output_, .on_current_stream = !is_async_});
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "collectives/work.h"
@@ -56,6 +57,7 @@ class PendingGather {
                   const AllGather& all_gather);
   Work start(const ProcessGroup& group, const AllGather& all_gather, const CallSite& site) const;
 
+  std::string contents_;  // the parameters' names
   std::vector<Part> parts_;
   std::int64_t ranks_;
   bool is_async_;

@@ -4,6 +4,8 @@
 
 #include "core/arithmetic/sums/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
+#include "core/check/join_text.h"
+#include "core/engine/ranks/call_contents.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/inplace.h"
@@ -218,6 +220,9 @@ StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetti
   Tensor input =
       reduction_input(gradients, dtype, setting, setting.sums_gradients ? factors.total : 1.0);
   for (ParamGrad& entry : gradients) entry.grad = {};
+  std::vector<std::string> names;
+  for (const ParamGrad& entry : gradients) names.push_back(entry.param->name());
+  CallContents contents(join_text(names, ", "));
   streams.wait_for_reduce_input();
   Stream computing = Stream::current();
   StreamScope on_stream(streams.reduce_scatter());

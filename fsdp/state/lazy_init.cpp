@@ -34,6 +34,7 @@ void FSDPState::lazy_init() {
 void FSDPState::init_group(FSDPParamGroup& group) {
   emit({.kind = EventKind::group_lazy_init, .group = &group});
   group.read_params();
+  for (const auto& param : group.params()) param->set_name(fqn_of(*param));
   check_not_meta(group);
   group.settle_dtypes();
 }

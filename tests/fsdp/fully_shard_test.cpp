@@ -31,6 +31,24 @@ TEST(FullyShard, GivesTheSameEventsAndGradientsUnderAllSchedules) {
   });
 }
 
+// If this fails, ranks gather parts of different parameters of one size, and no one is told.
+TEST(FullyShard, RanksThatGatherDifferentLayersAreAMismatch) {
+  TrainingModel plan = small_model(2, 4);
+  for (const char* schedule : {"fifo", "seeded:1", "pct:2"}) {
+    World world({.ranks = 2, .schedule = Schedule::parse(schedule)});
+    Outcome outcome = world.run([&](Rank& rank) {
+      nn::ModulePtr model = build_model(plan);
+      for (auto& [name, layer] : model->find("layers").children()) fully_shard(*layer, {});
+      fully_shard(*model, {});
+      backward(sum((*model)(formula({3, 4}, {.rule = Rule::unit}))));
+      FSDPModule(model->find(rank.id() == 0 ? "layers.0" : "layers.1")).unshard();
+    });
+    std::string text = report(outcome);
+    EXPECT_NE(text.find("the contents differ: rank 0 brings layers.0."), text.npos) << text;
+    EXPECT_NE(text.find("rank 1 brings layers.1."), text.npos) << text;
+  }
+}
+
 // If this fails, the report of a hang in FSDP names lines of the library, and no module.
 TEST(FullyShard, ReportsNameTheModuleAndTheLineOfTheUser) {
   TrainingModel plan = small_model(2, 4);

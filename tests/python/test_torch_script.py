@@ -116,7 +116,7 @@ def test_a_rank_that_never_gives_up_its_turn_ends_with_status_1(tmp_path: Path) 
         "while dist.get_rank() == 0: pass\n"
         "dist.barrier()\n"
     )
-    ran = command(tmp_path, "--ranks", "2", "--timeout", "6", "loop.py")
+    ran = command(tmp_path, "--ranks", "2", "--timeout", "3", "loop.py")
     assert "rank 0 has not given up its turn" in ran.stderr
     assert "Fatal" not in ran.stderr
     assert ran.returncode == 1

@@ -39,7 +39,9 @@ const std::vector<Ban> bans = {
      "virtual time; wall clocks belong to benchmarks"},
     {{"steady_clock"},
      "virtual time; wall clocks belong to benchmarks",
-     {"core/engine/seats/fiber_scheduler."}},  // required by Boost.Fiber's interface
+     // Required by Boost.Fiber's interface; and the time for which a rank keeps its turn is wall
+     // time, on which no data depend.
+     {"core/engine/seats/fiber_scheduler.", "core/engine/seats/thread_seats."}},
     {{"std::reduce(", "std::transform_reduce(", "std::execution"},
      "a loop or std::accumulate, which add in a fixed order"},
     {{"std::exp(",   "std::exp2(", "std::expm1(", "std::log(",  "std::log2(", "std::log10(",

@@ -4,6 +4,8 @@
 #include <map>
 
 #include "collectives/collectives.h"
+#include "core/check/join_text.h"
+#include "core/engine/ranks/call_contents.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -12,9 +14,10 @@
 namespace simmesh::zero {
 
 FlatGradients::FlatGradients(FlatPartition& partition, const Config& config,
-                             const ProcessGroup& group)
+                             const ProcessGroup& group, std::vector<std::string> names)
     : partition_(partition),
       group_(group),
+      names_(std::move(names)),
       zero_(config.zero_optimization),
       capacity_(std::min(zero_.reduce_bucket_size, partition.numel())),
       communication_dtype_(config.communication_data_type),
@@ -121,6 +124,7 @@ void FlatGradients::reduce_to_owners(const Chunk& chunk) {
   }
   for (const auto& [owner, part] : by_owner) {
     Tensor sum = mean_.begin(flat_of(part));
+    CallContents contents(contents_of(part));
     if (group_.size() > 1) sum = reduce(sum, ReduceOp::sum, owner, group_);
     if (owner == group_.rank()) take(part.segments, sum);
   }
@@ -131,8 +135,15 @@ Tensor FlatGradients::flat_of(const Chunk& chunk) const {
   return flattened(chunk.parts, *dtype_);
 }
 
+std::string FlatGradients::contents_of(const Chunk& chunk) const {
+  std::vector<std::string_view> names;
+  for (const FlatSegment& segment : chunk.segments) names.push_back(names_[segment.parameter]);
+  return join_text(names, ", ");
+}
+
 void FlatGradients::start(const Chunk& chunk) {
   Tensor flat = mean_.begin(flat_of(chunk));
+  CallContents contents(contents_of(chunk));
   if (group_.size() == 1) return take(chunk.segments, mean_.end(flat));
   pending_.push_back({chunk.segments, flat, all_reduce_async(flat, ReduceOp::sum, group_)});
   while (pending_.size() > (zero_.overlaps() ? 1 : 0)) finish_oldest();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "collectives/process_group.h"
@@ -30,8 +31,10 @@ namespace simmesh::zero {
 // In exact arithmetic nothing is rounded before the last reduction.
 class FlatGradients {
  public:
-  // The partition must outlive this object.
-  FlatGradients(FlatPartition& partition, const Config& config, const ProcessGroup& group);
+  // The partition must outlive this object. Names are those of all parameters, by their indices;
+  // reports of ranks that reduce different ones together have them.
+  FlatGradients(FlatPartition& partition, const Config& config, const ProcessGroup& group,
+                std::vector<std::string> names);
 
   // add puts a gradient of a parameter into the bucket; it may come any number of times.
   void add(std::size_t parameter, const Tensor& gradient);
@@ -66,10 +69,12 @@ class FlatGradients {
   void start(const Chunk& chunk);
   void finish_oldest();
   Tensor flat_of(const Chunk& chunk) const;
+  std::string contents_of(const Chunk& chunk) const;
   void take(const std::vector<FlatSegment>& segments, const Tensor& reduced);
 
   FlatPartition& partition_;
   ProcessGroup group_;
+  std::vector<std::string> names_;
   ZeroOptimization zero_;
   std::int64_t capacity_;  // of the bucket: no more than one gradient of each parameter
   std::optional<DType> communication_dtype_, accumulation_dtype_;

@@ -44,6 +44,12 @@ FlatPartition::Options partition_options(const StageSetup& setup) {
           .is_offloaded = is_offloaded(setup.config.zero_optimization.offload_optimizer)};
 }
 
+std::vector<std::string> names_of(const std::vector<nn::NamedTensor>& parameters) {
+  std::vector<std::string> names;
+  for (const auto& [name, parameter] : parameters) names.push_back(name);
+  return names;
+}
+
 // FlatStage is stages 1 and 2. In stage 1 gradients add up on the parameters and are reduced in the
 // backward pass at the boundary; stage 2 reduces those of every micro-batch and keeps this rank's
 // pieces.
@@ -54,7 +60,7 @@ class FlatStage final : public Stage {
         group_(setup.group),
         parameters_(setup.module.named_parameters()),
         partition_(parameters_, groups_of(setup, parameters_), partition_options(setup)),
-        gradients_(partition_, config_, group_),
+        gradients_(partition_, config_, group_, names_of(parameters_)),
         kept_(parameters_.size()) {
     for (const OwnedPiece& piece : partition_.pieces())
       masters_.emplace_back(parameters_[piece.parameter].first, piece.master);

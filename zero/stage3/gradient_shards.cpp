@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "collectives/collectives.h"
+#include "core/check/join_text.h"
+#include "core/engine/ranks/call_contents.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/inplace.h"
@@ -85,6 +87,7 @@ void GradientShards::reduce_quantized_ones() {
     Tensor gradient = entry->gradient.is_defined()
                           ? to(entry->gradient.detach(), communication_dtype(entry->param))
                           : zeros(param.shape(), communication_dtype(entry->param));
+    CallContents contents(param.name());
     Tensor mean = reduce_quantized(gradient, *settings_.quantizing_nodes);
     add_to_shard(entry->param, settings_.averages ? mean : mul(mean, double(ranks)));
   }
@@ -106,6 +109,12 @@ void GradientShards::put_shards(Tensor& flat, const Entry& entry, std::int64_t r
   }
 }
 
+std::string GradientShards::bucket_contents() const {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : bucket_) names.push_back(params_[entry.param].name());
+  return join_text(names, ", ");
+}
+
 void GradientShards::reduce_scatter_bucket() {
   const ProcessGroup& group = params_.groups().all;
   std::stable_sort(bucket_.begin(), bucket_.end(),
@@ -122,6 +131,7 @@ void GradientShards::reduce_scatter_bucket() {
   }
   divide(flat);
   if (group.size() == 1) return take(parts, flat);
+  CallContents contents(bucket_contents());
   record_collective("reduce_scatter_tensor", flat, group, group);
   Work work = reduce_scatter_async(flat, ReduceOp::sum, {.dim = 0}, group);
   pending_.push_back({std::move(parts), flat, std::move(work)});
@@ -147,6 +157,7 @@ void GradientShards::all_reduce_bucket() {
   }
   divide(flat);
   if (group.size() == 1) return take(parts, flat);
+  CallContents contents(bucket_contents());
   record_collective("all_reduce", flat, group, group);
   Work work = all_reduce_async(flat, ReduceOp::sum, group);
   pending_.push_back({std::move(parts), flat, std::move(work)});

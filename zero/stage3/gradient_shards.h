@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "collectives/work.h"
@@ -75,6 +76,8 @@ class GradientShards {
   void finish_oldest();
   void take(const std::vector<Pending::Part>& parts, const Tensor& reduced);
   void reduce_quantized_ones();
+  // Returns the names of the parameters in the bucket.
+  std::string bucket_contents() const;
   void reduce_scatter_bucket();
   void all_reduce_bucket();
   void put_shards(Tensor& flat, const Entry& entry, std::int64_t row, std::int64_t offset) const;

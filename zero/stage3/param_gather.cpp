@@ -5,6 +5,7 @@
 #include <map>
 
 #include "collectives/collective_call.h"
+#include "core/engine/ranks/call_contents.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/flat.h"
@@ -73,6 +74,7 @@ void ParamGather::start(std::vector<PartitionedParam*> members) {
   }
   for (PartitionedParam* member : part.members) part.slot += input_of(*member).numel();
   if (group_.size() == 1) return;
+  CallContents contents(names_of(part.members));
   part.is_reduced = part.members.size() > 1 && options_.by_all_reduce && !from_secondary_;
   if (part.is_reduced)
     start_all_reduce(part);

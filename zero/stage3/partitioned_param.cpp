@@ -6,6 +6,7 @@
 #include "core/autograd/saved_tensor.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
+#include "core/check/join_text.h"
 #include "core/memory/data_mode.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
@@ -134,6 +135,12 @@ void PartitionedParam::park_shard() const {
 
 void PartitionedParam::discard_shard() const {
   if (store_) store_->discard(shard_);
+}
+
+std::string names_of(const std::vector<PartitionedParam*>& params) {
+  std::vector<std::string_view> names;
+  for (const PartitionedParam* param : params) names.push_back(param->name());
+  return join_text(names, ", ");
 }
 
 }  // namespace simmesh::zero

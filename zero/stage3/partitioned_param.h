@@ -100,4 +100,7 @@ class PartitionedParam {
   std::shared_ptr<FileStore> store_;  // of the shard; null where it isn't in a file
 };
 
+// names_of returns the names of parameters, joined by ", ": the contents of their collectives.
+std::string names_of(const std::vector<PartitionedParam*>& params);
+
 }  // namespace simmesh::zero

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collectives/collective_call.h"
+#include "core/engine/ranks/call_contents.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/flat.h"
 #include "zero/fetch/collective_record.h"
@@ -43,6 +44,7 @@ QuantizedGather::QuantizedGather(std::vector<PartitionedParam*> members,
 void QuantizedGather::start(const ProcessGroup& all) {
   NoGrad mode;
   Ledger::Category category(MemoryCategory::communication);
+  CallContents contents(names_of(members_));
   Tensor code_input, scale_input;
   {
     // On a device the inputs are this rank's slots of the outputs.

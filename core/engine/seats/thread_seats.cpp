@@ -1,5 +1,6 @@
 #include "core/engine/seats/thread_seats.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "core/engine/reports/crash_report.h"
@@ -12,6 +13,9 @@ namespace simmesh {
 namespace {
 
 constexpr std::chrono::duration<double> look_interval(0.02);
+// However late the host is asked again, as after a debugger's stop, the rank had little time. A
+// look may take longer than the interval, where the host waits for the rank's interpreter lock.
+constexpr std::chrono::duration<double> counted_max(0.5);
 
 // Keeps a thread of a run that was given up.
 [[noreturn]] void stay() {
@@ -22,6 +26,7 @@ constexpr std::chrono::duration<double> look_interval(0.02);
 
 void ThreadSeats::run_all(SeatedRun& run) {
   run_ = &run;
+  asked_ = std::chrono::steady_clock::now();
   run.turns().lane(0).thread = pthread_self();
   threads_.assign(run.seats().size(), nullptr);
   std::vector<SeatThread*> taken = SeatThreads::of_process().take(count_run());
@@ -112,11 +117,14 @@ void ThreadSeats::wait_for_root() {
 }
 
 void ThreadSeats::ask_host() {
+  auto now = std::chrono::steady_clock::now();
+  std::chrono::duration<double> passed = now - asked_;
+  asked_ = now;
   if (std::uint64_t progress = run_->progress(); progress != progress_seen_) {
     progress_seen_ = progress;
     stands_for_ = {};
   } else {
-    stands_for_ += look_interval;
+    stands_for_ += std::min(passed, counted_max);
   }
   RankId id = run_->running_rank();
   pthread_t thread = id == no_rank ? pthread_self() : thread_of(run_->seats()[id]);

@@ -47,6 +47,7 @@ class ThreadSeats final : public Seats {
   std::atomic<bool> given_up_ = false;
   std::uint64_t progress_seen_ = 0;
   std::chrono::duration<double> stands_for_{0};
+  std::chrono::steady_clock::time_point asked_;
 };
 
 }  // namespace simmesh

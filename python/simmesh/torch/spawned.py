@@ -31,7 +31,7 @@ def spawns_ranks(source: str) -> bool:
     """True if the script names ``torch.multiprocessing`` and one of its functions that start
     processes and wait for them.
     """
-    names = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names.update(each.name for each in node.names)

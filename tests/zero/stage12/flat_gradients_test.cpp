@@ -14,7 +14,7 @@ struct Reduced {
   Reduced(const DeviceMesh& mesh, const Config& config)
       : partition({{"a", zeros({3}, DType::float32)}, {"b", zeros({2}, DType::float32)}}, {{0, 1}},
                   {.rank = mesh.get_rank(), .layout = {.ranks = 2, .alignment = 1}}),
-        gradients(partition, config, ProcessGroup::world()),
+        gradients(partition, config, ProcessGroup::world(), {"a", "b"}),
         factor(float(mesh.get_rank() + 1)) {}
 
   void add_both() {

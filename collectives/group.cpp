@@ -1,5 +1,7 @@
 #include "collectives/group.h"
 
+#include <algorithm>
+
 #include "collectives/comm_debug_mode.h"
 #include "collectives/fabric.h"
 #include "core/check/check.h"
@@ -149,12 +151,16 @@ void Group::retire() {
 }
 
 Group& GroupTable::find_or_make(Run& run, const RankList& members, const std::string& name) {
+  // Sorted by name: a run may have very many groups of the same members.
   auto& same_members = groups_[members];
-  for (auto& group : same_members)
-    if (group->membership().name() == name) return *group;
-  same_members.push_back(std::make_unique<Group>(
-      run, Membership({next_id_++, name, members}, run.options()), *counts_));
-  return *same_members.back();
+  auto place = std::lower_bound(same_members.begin(), same_members.end(), name,
+                                [](const auto& group, const std::string& wanted) {
+                                  return group->membership().name() < wanted;
+                                });
+  if (place != same_members.end() && (*place)->membership().name() == name) return **place;
+  return **same_members.insert(
+      place, std::make_unique<Group>(run, Membership({next_id_++, name, members}, run.options()),
+                                     *counts_));
 }
 
 }  // namespace simmesh

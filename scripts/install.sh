@@ -51,6 +51,17 @@ need() {
   output=$(apt install "${packages[@]}") || refuse "could not install packages: $output"
 }
 
+# need_deepspeed VERSION installs the sources of a release into build/deepspeed-VERSION, unless that
+# was done. They run in an environment that has another release and what both need.
+need_deepspeed() {
+  local folder=$root/build/deepspeed-$1 python=$root/build/${torch_environments[0]}/bin/python
+  [ ! -d "$folder" ] || return 0
+  say "installing DeepSpeed $1 into build/deepspeed-$1"
+  DS_BUILD_OPS=0 DS_ACCELERATOR=cpu PIP_CONSTRAINT=/dev/null "$python" -m pip install -qq \
+    --no-deps --no-build-isolation --target "$folder.new" "deepspeed==$1" >&2 || return 1
+  mv "$folder.new" "$folder"
+}
+
 # need_environment NAME installs what versions.sh names for an environment of Python into
 # build/NAME, unless that was done. Versions that the machine prefers don't count here.
 need_environment() {

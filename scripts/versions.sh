@@ -30,5 +30,7 @@ declare -A environments=(
   [torch-2.13]="torch==2.13.0 $torch_requirements | setuptools deepspeed==0.19.8"
   [torch-2.15]="torch==2.15.0 $torch_requirements | setuptools deepspeed==0.19.8"
 )
+# Older releases of DeepSpeed whose checkpoints are compared, each beside the first environment below.
+deepspeed_releases=(0.14.5 0.16.9 0.19.7)
 # The oldest and the newest PyTorch that simmesh follows.
 torch_environments=(torch-2.13 torch-2.15)

@@ -21,6 +21,9 @@ struct StoredChunk {
   std::int64_t begin = 0, bytes = 0;
   // bits_hash of the bytes, if the checkpoint has one. Bytes that are read are compared with it.
   std::optional<std::uint64_t> hash = {};
+  // The steps between elements of the box in the file, in elements, if these aren't row-major. The
+  // bytes are then all from the first element to the last one.
+  std::optional<Strides> strides = {};
 };
 
 // StoredTensor is a tensor of a checkpoint, in chunks whose boxes don't overlap and cover it.

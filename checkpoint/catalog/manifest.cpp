@@ -153,6 +153,12 @@ StoredTensor tensor_of_json(const Json& json) {
                          .begin = integer_of(entry.at("begin")),
                          .bytes = integer_of(entry.at("bytes"))};
     if (entry.contains("hash")) chunk.hash = parse_hash(entry.at("hash").get<std::string>());
+    if (entry.contains("strides")) {
+      Dims strides = dims_of(entry.at("strides"));
+      if (strides.size() != chunk.box.sizes.size())
+        refuse_manifest("expected a stride for each dim of a chunk");
+      chunk.strides = Strides(strides.begin(), strides.end());
+    }
     tensor.chunks.push_back(std::move(chunk));
   }
   return tensor;
@@ -166,7 +172,7 @@ void check_places(const Manifest& manifest) {
     for (const StoredChunk& chunk : tensor.chunks) {
       auto found = files.find(chunk.file);
       std::int64_t bits = chunk.box.numel() * bits_per_element(tensor.dtype);
-      if (found == files.end() || chunk.begin < 0 || chunk.bytes != bits / 8 ||
+      if (found == files.end() || chunk.strides || chunk.begin < 0 || chunk.bytes != bits / 8 ||
           chunk.begin > found->second->bytes || chunk.bytes > found->second->bytes - chunk.begin)
         refuse_manifest(fmt::format("the chunk {} of '{}' isn't within its file",
                                     to_string(chunk.box), tensor.name));
@@ -227,6 +233,10 @@ void add_chunk(std::string& text, const StoredChunk& chunk) {
   append_text(text, ",\"file\":{},\"begin\":{},\"bytes\":{}", dumped(chunk.file), chunk.begin,
               chunk.bytes);
   if (chunk.hash) text += ",\"hash\":\"" + hash_text(*chunk.hash) + "\"";
+  if (chunk.strides) {
+    text += ",\"strides\":";
+    add_dims(text, Dims(chunk.strides->begin(), chunk.strides->end()));
+  }
   text += "}";
 }
 

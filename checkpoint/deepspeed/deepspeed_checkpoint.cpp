@@ -8,6 +8,7 @@
 #include "checkpoint/deepspeed/flat_line.h"
 #include "checkpoint/deepspeed/step_count.h"
 #include "checkpoint/deepspeed/universal_states.h"
+#include "checkpoint/torch_file/flat_values.h"
 #include "checkpoint/torch_file/pickle_json.h"
 #include "checkpoint/torch_file/torch_file.h"
 #include "core/check/error.h"
@@ -33,6 +34,17 @@ std::vector<std::pair<std::string, PickleValue>> entries_of(PickleValue dict,
   for (std::size_t i = 0; i < dict->items.size(); i += 2)
     entries.emplace_back(as_text(dict->items[i], what), dict->items[i + 1]);
   return entries;
+}
+
+// Named finds the entries of a dict, which may have very many, by name.
+using Named = std::map<std::string_view, PickleValue>;
+
+Named by_name(PickleValue dict, std::string_view what) {
+  Named named;
+  if (dict->kind != Kind::dict) refuse_deepspeed("{} isn't a dict", what);
+  for (std::size_t i = 0; i < dict->items.size(); i += 2)
+    named[as_text(dict->items[i], what)] = dict->items[i + 1];
+  return named;
 }
 
 bool is_given(PickleValue value) { return value != nullptr && value->kind != Kind::none; }
@@ -76,6 +88,7 @@ class DeepSpeedReader {
 
   Catalog read() {
     module_ = field(model_[0].root(), "module");
+    module_tensors_ = by_name(module_, "module");
     read_groups();
     if (optimizer_.empty() && !groups_.empty()) {
       if (names_.universal.empty())
@@ -135,6 +148,7 @@ class DeepSpeedReader {
   std::vector<TorchFile> model_, optimizer_;
   std::optional<UniversalStates> universal_;
   PickleValue module_ = nullptr;
+  Named module_tensors_;
   std::int64_t stage_ = 0;
   std::vector<Group> groups_;
   std::set<std::string> trained_;
@@ -145,8 +159,7 @@ void DeepSpeedReader::add_whole(const TorchFile& file, const std::string& file_n
                                 const std::string& name, PickleValue tensor) {
   TorchFile::Place place = file.place(tensor);
   StoredTensor& stored = add_tensor(name, place.dtype, place.shape);
-  stored.chunks.push_back(
-      {.box = whole(place.shape), .file = file_name, .begin = place.begin, .bytes = place.bytes()});
+  stored.chunks.push_back(place.chunk(file_name));
 }
 
 void DeepSpeedReader::read_groups() {
@@ -189,9 +202,9 @@ void DeepSpeedReader::check_partitions() {
 
 // Returns the name of a trained parameter: that of its master if the model has it in 16 bits.
 std::string DeepSpeedReader::weight_name(const std::string& parameter) const {
-  PickleValue tensor = find_field(module_, parameter);
-  bool is_master = tensor != nullptr && is_torch_view(tensor) &&
-                   read_torch_view(tensor).dtype != StoredDType::f32;
+  auto found = module_tensors_.find(parameter);
+  bool is_master = found != module_tensors_.end() && is_torch_view(found->second) &&
+                   read_torch_view(found->second).dtype != StoredDType::f32;
   return (is_master ? "master." : "model.") + parameter;
 }
 
@@ -234,7 +247,7 @@ std::vector<std::string> DeepSpeedReader::element_keys(std::size_t group) const 
 }
 
 void DeepSpeedReader::add_to_line(FlatLine& line, std::size_t rank, PickleValue tensor) const {
-  TorchFile::Place place = optimizer_[rank].place(tensor);
+  TorchFile::Place place = optimizer_[rank].row_major_place(tensor);
   if (place.dtype != line.dtype())
     refuse_deepspeed("{}: a flat group of {}, expected {}", optimizer_[rank].path(),
                      dtype_name(place.dtype), dtype_name(line.dtype()));
@@ -374,17 +387,24 @@ void DeepSpeedReader::add_module() {
 
 void DeepSpeedReader::add_frozen_partitions() {
   auto ranks = std::int64_t(model_.size());
-  for (const auto& [name, size] :
-       entries_of(find_field(model_[0].root(), "frozen_param_shapes"), "frozen_param_shapes")) {
+  auto shapes =
+      entries_of(find_field(model_[0].root(), "frozen_param_shapes"), "frozen_param_shapes");
+  std::vector<Named> fragments;
+  for (const TorchFile& file : model_)
+    if (!shapes.empty())
+      fragments.push_back(
+          by_name(field(file.root(), "frozen_param_fragments"), "frozen_param_fragments"));
+  for (const auto& [name, size] : shapes) {
     Dims dims = torch_size(size, "a parameter's shape");
     Shape shape(dims.begin(), dims.end());
     std::int64_t count = numel(shape);
     std::int64_t piece = count / ranks + (count % ranks != 0 ? 1 : 0);
     StoredTensor* tensor = nullptr;
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
-      const TorchFile& file = model_[std::size_t(rank)];
-      TorchFile::Place place =
-          file.place(field(field(file.root(), "frozen_param_fragments"), name));
+      auto fragment = fragments[std::size_t(rank)].find(name);
+      if (fragment == fragments[std::size_t(rank)].end())
+        refuse_deepspeed("frozen_param_fragments: a dict without the key '{}'", name);
+      TorchFile::Place place = model_[std::size_t(rank)].row_major_place(fragment->second);
       if (tensor == nullptr) tensor = &add_tensor("model." + name, place.dtype, shape);
       if (place.dtype != tensor->dtype)
         refuse_deepspeed("'{}': pieces of {} and {}", name, dtype_name(tensor->dtype),
@@ -398,12 +418,16 @@ void DeepSpeedReader::add_frozen_partitions() {
 }
 
 void DeepSpeedReader::add_tied() {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < catalog_.tensors.size(); ++i) places[catalog_.tensors[i].name] = i;
   for (const auto& [name, other] :
        entries_of(find_field(model_[0].root(), "shared_params"), "shared_params"))
     for (const char* prefix : {"model.", "master."})
-      if (const StoredTensor* held = catalog_.find(prefix + as_text(other, "a tied parameter"))) {
-        StoredTensor tied = *held;
+      if (auto held = places.find(prefix + as_text(other, "a tied parameter"));
+          held != places.end()) {
+        StoredTensor tied = catalog_.tensors[held->second];
         tied.name = prefix + name;
+        places.emplace(tied.name, catalog_.tensors.size());
         catalog_.tensors.push_back(std::move(tied));
       }
 }
@@ -446,7 +470,7 @@ void DeepSpeedReader::add_client_values() {
     PickleValue taken = value;
     if (name == "lr_scheduler" && value->kind == Kind::dict)
       if (PickleValue last = find_field(value, "last_batch_iteration")) taken = last;
-    catalog_.objects.push_back({name, json_of(taken), {}});
+    checkpoint::add_values(catalog_, model_[0], names_.model[0], taken, name);
   }
 }
 
@@ -459,14 +483,9 @@ Catalog read_deepspeed(const Store& store, const DeepSpeedFiles& files) {
 std::vector<std::string> deepspeed_problems(const Store& store, const DeepSpeedFiles& files) {
   std::vector<std::string> problems;
   for (const std::vector<std::string>* names : {&files.model, &files.optimizer, &files.universal})
-    for (const std::string& name : *names) {
-      std::string path = joined(files.folder, name);
-      for (const ZipPlace& member : read_zip_directory(store, path))
-        if (!is_zip_member_whole(store, path, member))
-          problems.push_back(fmt::format("{}, bytes [{}, {}): the member {} is corrupt",
-                                         joined(store.name(), path), member.begin,
-                                         member.begin + member.bytes, member.name));
-    }
+    for (const std::string& name : *names)
+      for (const std::string& problem : torch_file_problems(store, joined(files.folder, name)))
+        problems.push_back(problem);
   return problems;
 }
 

@@ -48,13 +48,13 @@ StoredTensor UniversalStates::tensor(const std::string& parameter, const std::st
   TorchFile torch_file = file(path);
   PickleValue value = torch_file.root();
   if (value->kind == PickleNode::Kind::dict) value = field(value, "param");
-  TorchFile::Place place = torch_file.place(value);
+  TorchFile::Place place = torch_file.row_major_place(value);
   if (place.shape != shape && place.shape != Shape{numel(shape)})
     raise(ErrorKind::value_error, "checkpoint/deepspeed", "{}: expected the shape {}, got {}",
           joined(store_.name(), torch_file.path()), to_string(shape), to_string(place.shape));
   StoredTensor stored = {name, place.dtype, shape, {}};
   stored.chunks.push_back(
-      {.box = whole(shape), .file = path, .begin = place.begin, .bytes = place.bytes()});
+      {.box = whole(shape), .file = path, .begin = place.begin, .bytes = place.bytes});
   return stored;
 }
 

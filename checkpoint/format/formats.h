@@ -12,12 +12,13 @@ namespace simmesh::checkpoint {
 extern const Format simmesh_format;      // checkpoint/native
 extern const Format dcp_format;          // checkpoint/dcp
 extern const Format deepspeed_format;    // checkpoint/deepspeed
+extern const Format pytorch_format;      // checkpoint/pytorch
 extern const Format safetensors_format;  // checkpoint/hugging_face
 
 // formats has all of them, in the order in which `open` asks. A folder may have files of several
 // formats; the first one that finds a checkpoint counts.
 inline constexpr std::array formats = {&simmesh_format, &dcp_format, &deepspeed_format,
-                                       &safetensors_format};
+                                       &pytorch_format, &safetensors_format};
 
 // find_format returns the format of a name, null if there is none.
 const Format* find_format(std::string_view name);

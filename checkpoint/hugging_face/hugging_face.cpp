@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "checkpoint/hugging_face/weight_map.h"
 #include "checkpoint/safetensors/safetensors_file.h"
 #include "core/check/error.h"
 
@@ -11,7 +12,6 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-constexpr std::int64_t index_bytes_max = 64 << 20;
 constexpr const char* sharding_key = "DCP_SHARDING_INFO";
 
 template <class... Args>
@@ -52,6 +52,12 @@ std::map<std::string, Dims> saved_offsets(const std::string& place,
   return offsets;
 }
 
+// StoredTwice is a box that two files have.
+struct StoredTwice {
+  std::string name;
+  StoredChunk first, second;
+};
+
 // HuggingFaceReader joins the files of a folder to one catalog.
 class HuggingFaceReader {
  public:
@@ -66,13 +72,13 @@ class HuggingFaceReader {
         refuse_file(place(safetensors_index_file), "'{}' isn't in {}", name, file);
     return std::move(catalog_);
   }
+  std::vector<StoredTwice> copies() { return std::move(copies_); }
 
  private:
   std::string place(const std::string& file) const {
     return joined(store_.name(), joined(folder_, file));
   }
   std::vector<std::string> files();
-  void read_index();
   void add(const std::string& file);
   void add_box(const std::string& file, const SafetensorsHeader& header,
                const SafetensorsEntry& entry, Dims offsets);
@@ -81,30 +87,17 @@ class HuggingFaceReader {
   std::string folder_;
   Catalog catalog_;
   std::map<std::string, std::size_t> places_;  // indices in the catalog
+  bool has_index_ = false;
   std::map<std::string, std::string> wanted_;  // the file of each tensor, by the index file
+  std::vector<StoredTwice> copies_;
 };
 
-void HuggingFaceReader::read_index() {
-  std::string index = joined(folder_, safetensors_index_file);
-  JsonValue json =
-      parse_json(place(safetensors_index_file), read_text(store_, index, index_bytes_max));
-  const JsonValue* map = json.find("weight_map");
-  const auto* entries = map == nullptr ? nullptr : map->get<JsonValue::Object>();
-  if (entries == nullptr) refuse_file(place(safetensors_index_file), "no object weight_map");
-  for (const auto& [name, file] : *entries) {
-    if (file.get<std::string>() == nullptr)
-      refuse_file(place(safetensors_index_file), "the file of '{}' is {}", name, file.text(40));
-    wanted_[name] = *file.get<std::string>();
-  }
-}
-
 std::vector<std::string> HuggingFaceReader::files() {
-  if (store_.size(joined(folder_, safetensors_index_file))) {
-    read_index();
-    std::set<std::string> named;
-    for (const auto& [name, file] : wanted_) named.insert(file);
-    return {named.begin(), named.end()};
-  }
+  has_index_ = store_.size(joined(folder_, safetensors_index_file)).has_value();
+  if (has_index_) wanted_ = read_weight_map(store_, folder_, safetensors_index_file);
+  std::set<std::string> named;
+  for (const auto& [name, file] : wanted_) named.insert(file);
+  if (!named.empty()) return {named.begin(), named.end()};
   std::vector<std::string> found;
   for (const std::string& file : store_.files(folder_))
     if (file.ends_with(".safetensors") && file.find('/') == file.npos) found.push_back(file);
@@ -130,12 +123,16 @@ void HuggingFaceReader::add_box(const std::string& file, const SafetensorsHeader
   }
   Box box = {std::move(offsets), entry.shape};
   // Several ranks may store the same box.
+  StoredChunk chunk = {.box = std::move(box),
+                       .file = file,
+                       .begin = header.data_begin() + entry.begin,
+                       .bytes = entry.bytes()};
   for (const StoredChunk& other : tensor.chunks)
-    if (other.box == box) return;
-  tensor.chunks.push_back({.box = std::move(box),
-                           .file = file,
-                           .begin = header.data_begin() + entry.begin,
-                           .bytes = entry.bytes()});
+    if (other.box == chunk.box) {
+      copies_.push_back({entry.name, other, std::move(chunk)});
+      return;
+    }
+  tensor.chunks.push_back(std::move(chunk));
 }
 
 void HuggingFaceReader::add(const std::string& file) {
@@ -143,7 +140,7 @@ void HuggingFaceReader::add(const std::string& file) {
   std::map<std::string, Dims> offsets = saved_offsets(place(file), header);
   for (const SafetensorsEntry& entry : header.tensors) {
     if (auto wanted = wanted_.find(entry.name);
-        !wanted_.empty() && (wanted == wanted_.end() || wanted->second != file))
+        has_index_ && (wanted == wanted_.end() || wanted->second != file))
       refuse_file(place(file), "'{}' is here, but the index says otherwise", entry.name);
     auto own = offsets.find(entry.name);
     Dims at = own == offsets.end() ? Dims(entry.shape.size(), 0) : own->second;
@@ -160,6 +157,28 @@ void HuggingFaceReader::add(const std::string& file) {
 
 Catalog read_hugging_face(const Store& store, const std::string& folder) {
   return HuggingFaceReader(store, folder).read();
+}
+
+std::vector<std::string> copy_problems(const Store& store, const std::string& folder) {
+  constexpr std::int64_t at_once = 1 << 20;
+  HuggingFaceReader reader(store, folder);
+  reader.read();
+  std::vector<std::string> problems;
+  std::vector<std::byte> first, second;
+  for (const StoredTwice& copy : reader.copies()) {
+    for (std::int64_t at = 0; at < copy.first.bytes; at += at_once) {
+      first.resize(std::size_t(std::min(at_once, copy.first.bytes - at)));
+      second.resize(first.size());
+      store.read(joined(folder, copy.first.file), copy.first.begin + at, first);
+      store.read(joined(folder, copy.second.file), copy.second.begin + at, second);
+      if (first == second) continue;
+      problems.push_back(fmt::format("{}: '{}' {} has other bytes than in {}",
+                                     joined(store.name(), joined(folder, copy.second.file)),
+                                     copy.name, to_string(copy.second.box), copy.first.file));
+      break;
+    }
+  }
+  return problems;
 }
 
 Catalog read_safetensors(const Store& store, const std::string& file) {

@@ -18,6 +18,10 @@ inline constexpr const char* safetensors_index_file = "model.safetensors.index.j
 // Raises a ValueError that names the file.
 Catalog read_hugging_face(const Store& store, const std::string& folder);
 
+// copy_problems returns a sentence for each box of a folder that several files have with different
+// bytes.
+std::vector<std::string> copy_problems(const Store& store, const std::string& folder);
+
 // read_safetensors returns the catalog of one file of whole tensors. Its text metadata become
 // objects.
 Catalog read_safetensors(const Store& store, const std::string& file);

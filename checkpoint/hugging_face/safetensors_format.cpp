@@ -114,6 +114,12 @@ void write_hugging_face(const CheckpointSource& source, const Location& to,
   in_new_folder(to, [&] { write_files(source, to, options.file_bytes); });
 }
 
+std::vector<std::string> safetensors_problems(const Location& location,
+                                              const OpenCheckpoint& opened) {
+  if (location.store->size(location.name)) return {};
+  return copy_problems(*location.store, opened.folder);
+}
+
 // Pairs of F4 become twice as many elements.
 bool is_held_as_safetensors(StoredDType dtype) {
   return is_safetensors_dtype(dtype) || dtype == StoredDType::f4_x2;
@@ -126,6 +132,7 @@ const Format safetensors_format = {.name = "safetensors",
                                    .marks = "*.safetensors",
                                    .opens = open_safetensors,
                                    .writes = write_hugging_face,
-                                   .holds = is_held_as_safetensors};
+                                   .holds = is_held_as_safetensors,
+                                   .problems = safetensors_problems};
 
 }  // namespace simmesh::checkpoint

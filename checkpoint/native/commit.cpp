@@ -13,7 +13,7 @@ namespace {
 
 // Endings of the folders of an unfinished save, and of a checkpoint that is being removed.
 constexpr std::string_view staging_ending = ".saving", removing_ending = ".removing";
-constexpr std::int64_t latest_bytes_max = 4096;
+constexpr std::int64_t latest_bytes_max = 4096, uncommitted_bytes_max = std::int64_t{4} << 30;
 
 // Replaces a file as a whole: it has the old text or the new one.
 void replace_synced(Store& store, const std::string& folder, const std::string& name,
@@ -43,9 +43,24 @@ void remove_checkpoint(Store& store, const std::string& name) {
   store.remove(removing);
 }
 
+// True for the folder of a save that was cut off after its rename: it has a manifest of ours, and
+// no commit record.
+bool is_uncommitted(const Store& store, const std::string& folder) {
+  std::string manifest = joined(folder, manifest_file);
+  if (!store.size(manifest) || store.size(joined(folder, commit_file))) return false;
+  try {
+    parse_manifest(read_text(store, manifest, uncommitted_bytes_max));
+  } catch (const Error&) {
+    return false;  // another program's file may have this name
+  }
+  return true;
+}
+
 void remove_leftovers(Store& store) {
   for (const std::string& folder : store.folders(""))
-    if (folder.ends_with(staging_ending) || folder.ends_with(removing_ending)) store.remove(folder);
+    if (folder.ends_with(staging_ending) || folder.ends_with(removing_ending) ||
+        is_uncommitted(store, folder))
+      store.remove(folder);
 }
 
 }  // namespace

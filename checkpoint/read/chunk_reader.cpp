@@ -25,6 +25,34 @@ ChunkReader::ChunkReader(const Store& store, const OpenCheckpoint& checkpoint,
     raise(ErrorKind::value_error, "checkpoint/read", "{}: '{}' {} ends after the file's {} bytes",
           place_, tensor.name, to_string(chunk.box), size);
   file_ = store.open(file);
+  if (chunk.strides) read_strided();
+}
+
+// Reads all elements of a chunk that aren't row-major, and puts them in order.
+void ChunkReader::read_strided() {
+  auto width = std::size_t(bits_per_element(tensor_.dtype) / 8);
+  const Strides& strides = *chunk_.strides;
+  std::int64_t count = chunk_.box.numel(), last = 0;
+  for (std::size_t dim = 0; dim < strides.size(); ++dim)
+    if (std::int64_t reach;
+        __builtin_mul_overflow(chunk_.box.sizes[dim] - 1, strides[dim], &reach) ||
+        __builtin_add_overflow(last, reach, &last))
+      last = chunk_.bytes;
+  // With a stride of zero, a small file could have any number of elements.
+  if (count > 0 && (last >= chunk_.bytes / std::int64_t(width) || count > last + 1))
+    raise(ErrorKind::value_error, "checkpoint/read", "{}: '{}' {} has strides that lead out of it",
+          place_, tensor_.name, to_string(chunk_.box));
+  std::vector<std::byte> stored(static_cast<std::size_t>(chunk_.bytes));
+  file_->read(chunk_.begin, stored);
+  file_.reset();
+  decoded_.resize(std::size_t(count) * width);
+  bytes_ = std::int64_t(decoded_.size());
+  if (count > 0)
+    copy_box({.sizes = chunk_.box.sizes,
+              .element_bytes = width,
+              .from_strides = strides,
+              .to_strides = contiguous_strides(chunk_.box.sizes)},
+             stored.data(), decoded_.data());
 }
 
 void ChunkReader::read(MutableBytes out) {

@@ -33,6 +33,7 @@ class ChunkReader {
   void read_all(Tensor& part);
 
  private:
+  void read_strided();
   void read_raw(MutableBytes out);
   void compare(std::uint64_t hash) const;
 
@@ -41,7 +42,7 @@ class ChunkReader {
   const StoredChunk& chunk_;
   std::int64_t bytes_ = 0, at_ = 0;
   std::unique_ptr<InputFile> file_;
-  std::vector<std::byte> decoded_;  // all bytes, if the format decodes them
+  std::vector<std::byte> decoded_;  // all bytes, if the file has another form of them
   std::optional<BitsHash> hash_;    // so far, if the chunk comes in several pieces
 };
 

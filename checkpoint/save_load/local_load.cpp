@@ -1,6 +1,8 @@
 #include "checkpoint/save_load/local_load.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "checkpoint/read/chunk_reader.h"
 #include "checkpoint/read/exchange.h"
@@ -24,10 +26,12 @@ bool is_same(const StoredTensor& stored, const LocalTensor& local) {
 bool matches(const LocalRecord& record, const StateDict& state,
              const std::vector<LocalTensor>& locals, const ProcessGroup& group) {
   if (record.world != group.size() || record.rank != group.rank()) return false;
+  std::set<std::string_view> recorded;
+  for (const StoredObject& object : record.catalog.objects) recorded.insert(object.name);
   std::size_t objects = 0;
   for (const StateDict::Entry& entry : state.entries())
     if (std::holds_alternative<JsonValue>(entry.value)) {
-      if (record.catalog.find_object(entry.name) == nullptr) return false;
+      if (!recorded.contains(entry.name)) return false;
       ++objects;
     }
   return objects == record.catalog.objects.size() &&

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "checkpoint/save_load/set_order.h"
+
 namespace simmesh::checkpoint {
 
 namespace {
@@ -32,9 +34,15 @@ SavePlan plan_save(const std::vector<std::vector<SaveItem>>& items_of_ranks) {
   plan.items.resize(items_of_ranks.size());
   std::vector<std::int64_t> load(items_of_ranks.size(), 0);
   for (const std::vector<Holder>& holders : boxes) {
-    const Holder& writer = *std::min_element(
-        holders.begin(), holders.end(),
-        [&](const Holder& a, const Holder& b) { return load[a.rank] < load[b.rank]; });
+    std::vector<std::size_t> ranks;
+    for (const Holder& holder : holders) ranks.push_back(holder.rank);
+    ranks = set_order(ranks);
+    std::size_t chosen =
+        *std::min_element(ranks.begin(), ranks.end(),
+                          [&](std::size_t a, std::size_t b) { return load[a] < load[b]; });
+    const Holder& writer = *std::find_if(holders.begin(), holders.end(), [&](const Holder& holder) {
+      return holder.rank == chosen;
+    });
     load[writer.rank] += items_of_ranks[writer.rank][writer.item].weight;
     plan.items[writer.rank].push_back(writer.item);
   }

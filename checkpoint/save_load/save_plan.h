@@ -22,9 +22,10 @@ struct SavePlan {
   std::vector<std::vector<std::size_t>> items;
 };
 
-// plan_save assigns each box to one of its holders: the rank with the least to write so far, the
-// lowest of equal ones. Boxes are equal if the tensor's name and the offsets are. They are assigned
-// in the order in which they first appear, rank by rank, as in torch.distributed.checkpoint.
+// plan_save assigns each box to one of its holders: the rank with the least to write so far, and of
+// equal ones the first in set_order, which is the lowest one below 8 ranks. Boxes are equal if the
+// tensor's name and the offsets are. They are assigned in the order in which they first appear,
+// rank by rank, as in torch.distributed.checkpoint.
 SavePlan plan_save(const std::vector<std::vector<SaveItem>>& items_of_ranks);
 
 }  // namespace simmesh::checkpoint

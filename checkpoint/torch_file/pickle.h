@@ -51,11 +51,19 @@ class Pickle {
   // the bytes. Memory and time grow with the bytes only.
   explicit Pickle(Bytes bytes);
 
+  // Values refer to each other, so they can be moved as a whole, and not copied.
+  Pickle(Pickle&&) = default;
+  Pickle& operator=(Pickle&&) = default;
+  Pickle(const Pickle&) = delete;
+  Pickle& operator=(const Pickle&) = delete;
+
   // first reads the pickle at the begin of the bytes, and sets `length` to the bytes that it takes.
   // Returns nullopt if the bytes end before it does.
   static std::optional<Pickle> first(Bytes bytes, std::size_t& length);
 
   PickleValue root() const { return root_; }
+  // values returns all values, in the order of the bytes.
+  const std::deque<PickleNode>& values() const { return nodes_; }
 
  private:
   Pickle() = default;

@@ -6,6 +6,7 @@
 #include "checkpoint/catalog/tagged_value.h"
 #include "checkpoint/torch_file/library_values.h"
 #include "checkpoint/torch_file/numpy_values.h"
+#include "checkpoint/torch_file/utf8.h"
 
 namespace simmesh::checkpoint {
 
@@ -32,7 +33,7 @@ class JsonMaker {
       case Kind::integer: return JsonValue(value->integer);
       case Kind::wide_integer: return tagged("$integer", value->text);
       case Kind::number: return JsonValue(value->number);
-      case Kind::text: return JsonValue(value->text);
+      case Kind::text: return JsonValue(with_replacements(value->text));
       case Kind::bytes: return tagged("$bytes", hexadecimal_text(value->text));
       case Kind::list:
       case Kind::tuple:
@@ -69,7 +70,8 @@ class JsonMaker {
       if (places.at(key) != i) continue;
       count(items[i]);
       bool looks_tagged = places.size() == 1 && key.starts_with('$');
-      object.emplace_back((looks_tagged ? "$" : "") + key, made(items[i + 1], levels + 1));
+      object.emplace_back((looks_tagged ? "$" : "") + with_replacements(key),
+                          made(items[i + 1], levels + 1));
     }
     return {std::move(object)};
   }
@@ -88,7 +90,7 @@ class JsonMaker {
   }
 
   JsonValue object_of(PickleValue value, int levels) {
-    std::string name = class_of(value);
+    std::string name = with_replacements(class_of(value));
     if (value->kind == Kind::global) {
       auto known = library_global(name);
       return known ? JsonValue(*known) : opaque_value(name);

@@ -20,7 +20,7 @@ struct PickleEnd {};
 class PickleReader {
  public:
   PickleReader(Bytes bytes, std::deque<PickleNode>& nodes)
-      : bytes_(bytes), nodes_(nodes), copies_left_(bytes.size()) {}
+      : bytes_(bytes), nodes_(nodes), copies_left_(copies_for_each * bytes.size()) {}
 
   PickleValue read() {
     while (true) {
@@ -147,6 +147,8 @@ class PickleReader {
   }
   double big_endian_double();
 
+  // Bytes of old protocols are copied twice: from a text, and into a bytearray.
+  static constexpr std::size_t copies_for_each = 4;
   Bytes bytes_;
   std::deque<PickleNode>& nodes_;
   std::size_t copies_left_, at_ = 0, opcode_at_ = 0, memo_next_ = 0;

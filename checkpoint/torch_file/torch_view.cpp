@@ -18,6 +18,8 @@ constexpr std::string_view untyped_storage = "torch.storage.UntypedStorage";
 // and that function's arguments.
 constexpr std::string_view rebuild_with_attributes = "torch._tensor._rebuild_from_type_v2";
 constexpr std::string_view rebuild_parameter = "torch._utils._rebuild_parameter";
+constexpr std::string_view rebuild_parameter_with_state =
+    "torch._utils._rebuild_parameter_with_state";
 
 template <class... Args>
 [[noreturn]] void refuse_view(fmt::format_string<Args...> format, Args&&... args) {
@@ -35,11 +37,25 @@ bool is_made_by(PickleValue value, std::string_view callable) {
   return value->kind == PickleNode::Kind::object && value->items[0]->text == callable;
 }
 
+bool is_parameter(PickleValue value) {
+  return is_made_by(value, rebuild_parameter) || is_made_by(value, rebuild_parameter_with_state);
+}
+
+// Raises a ValueError for a view whose elements are the conjugates or negatives of those stored.
+void check_plain(PickleValue marks) {
+  if (marks->kind != PickleNode::Kind::dict) return;
+  for (const char* mark : {"conj", "neg"})
+    if (PickleValue is_set = find_field(marks, mark); is_set != nullptr && is_set->flag)
+      refuse_view("a view of which PyTorch computes the elements ({})", mark);
+}
+
 // Reads the storage of a tensor: its dtype and elements, or only its bytes if it has no dtype.
 void read_storage(PickleValue persistent, PickleValue dtype, TorchView& view) {
   if (persistent->kind != PickleNode::Kind::persistent) refuse_view("a tensor without a storage");
   const std::vector<PickleValue>& id = as_items(persistent->items[0], "a storage");
-  if (id.size() != 5 || as_text(id[0], "a storage") != "storage" ||
+  // Files before PyTorch 1.6 have a sixth part, the view of a storage.
+  if (id.size() == 6 && id[5]->kind != PickleNode::Kind::none) refuse_view("a view of a storage");
+  if ((id.size() != 5 && id.size() != 6) || as_text(id[0], "a storage") != "storage" ||
       id[1]->kind != PickleNode::Kind::global)
     refuse_view("a storage that isn't named as torch.save names one");
   view.storage = as_text(id[2], "a storage's key");
@@ -103,11 +119,11 @@ Dims torch_size(PickleValue value, std::string_view what) {
 
 bool is_torch_view(PickleValue value) {
   return is_made_by(value, rebuild_tensor) || is_made_by(value, rebuild_untyped) ||
-         is_made_by(value, rebuild_with_attributes) || is_made_by(value, rebuild_parameter);
+         is_made_by(value, rebuild_with_attributes) || is_parameter(value);
 }
 
 TorchView read_torch_view(PickleValue value) {
-  if (is_made_by(value, rebuild_parameter)) {
+  if (is_parameter(value)) {
     const std::vector<PickleValue>& arguments = as_items(value->items[1], "a parameter");
     if (arguments.empty()) refuse_view("a parameter without a tensor");
     value = arguments[0];
@@ -126,6 +142,8 @@ TorchView read_torch_view(PickleValue value) {
   const std::vector<PickleValue>& arguments = as_items(given, "a tensor");
   if (arguments.size() < (is_untyped ? 7u : 4u))
     refuse_view("a tensor of {} arguments", arguments.size());
+  if (std::size_t marks = is_untyped ? 7 : 6; arguments.size() > marks)
+    check_plain(arguments[marks]);
   TorchView view;
   read_storage(arguments[0], is_untyped ? arguments[6] : nullptr, view);
   view.offset = as_integer(arguments[1], "a storage offset");

@@ -43,6 +43,24 @@ void append_utf8(std::string& text, char32_t character) {
   for (int i = count - 2; i >= 0; --i) text += char(0x80 | (character >> (6 * i) & 0x3f));
 }
 
+std::string with_replacements(std::string_view text) {
+  constexpr char32_t replacement = 0xfffd;
+  std::string result;
+  while (!text.empty()) {
+    std::string_view before = text;
+    char32_t character = take_character(text);
+    if (character == no_character) {
+      append_utf8(result, replacement);
+      text = before.substr(1);
+    } else if (character >= 0xd800 && character < 0xe000) {
+      append_utf8(result, replacement);
+    } else {
+      result.append(before.substr(0, before.size() - text.size()));
+    }
+  }
+  return result;
+}
+
 std::optional<std::string> latin1_of(std::string_view text) {
   std::string bytes;
   while (!text.empty()) {

@@ -17,4 +17,8 @@ void append_utf8(std::string& text, char32_t character);
 // character that has no such byte, and for other texts.
 std::optional<std::string> latin1_of(std::string_view text);
 
+// with_replacements returns a text with U+FFFD for bytes that aren't UTF-8, and for halves of
+// surrogate pairs, which JSON doesn't have.
+std::string with_replacements(std::string_view text);
+
 }  // namespace simmesh::checkpoint

@@ -198,6 +198,24 @@ HostileReader deepspeed_pickle_reader(const std::string& run, const std::string&
           }};
 }
 
+// Reads a file of torch.save by itself. `changes_pickle` changes the pickle in its archive.
+HostileReader pytorch_reader(const std::string& file, bool changes_pickle) {
+  DirectoryStore recorded(SIMMESH_SOURCE_DIR "/tests/checkpoint/pytorch/files");
+  std::string whole = testing::text_of(read_file(recorded, file, 1 << 20));
+  std::vector<ZipMember> members;
+  if (changes_pickle) members = read_zip(testing::bytes_of(whole));
+  auto store = std::make_shared<MemoryStore>();
+  return {fmt::format("{}{}", changes_pickle ? "the pickle in " : "", file),
+          {changes_pickle ? testing::text_of(members.at(0).bytes) : whole},
+          [store, members](const std::string& text) -> std::function<void()> {
+            std::vector<ZipMember> changed = members;
+            if (!changed.empty()) changed[0].bytes = testing::bytes_of(text);
+            replace(*store, "f.pt", changed.empty() ? text : testing::text_of(zip_of(changed, 64)));
+            return [store] { read_all(*store, open({store, "f.pt"})); };
+          },
+          &pytorch_format};
+}
+
 Location saved_sample() {
   Location location = {std::make_shared<MemoryStore>(), "m"};
   testing::run_world(2, [&] {
@@ -268,6 +286,9 @@ std::vector<HostileReader> all_readers() {
       commit_reader(),
       statement_reader(),
       archived_pickle_reader(),
+      pytorch_reader("training.pt", true),
+      pytorch_reader("training_legacy.pt", false),
+      pytorch_reader("module.pt", false),
       deepspeed_reader(flat, "global_step3/mp_rank_00_model_states.pt"),
       deepspeed_pickle_reader(flat, "global_step3/mp_rank_00_model_states.pt"),
       deepspeed_pickle_reader(flat, "global_step3/zero_pp_rank_0_mp_rank_00_optim_states.pt"),

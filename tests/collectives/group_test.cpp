@@ -1,5 +1,6 @@
 #include "collectives/group.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -181,6 +182,22 @@ TEST(GroupTable, FindsTheGroupOfMembersAndName) {
     Group& found =
         rank.run().state<GroupTable>().find_or_make(rank.run(), RankList::range(3), "world");
     EXPECT_EQ(&found, world);
+  });
+}
+
+// Groups of the same members are found by name, in whatever order the names came.
+TEST(GroupTable, FindsEachOfManyNames) {
+  run_every_schedule(2, [](Rank& rank) {
+    std::vector<Group*> groups;
+    auto group_of = [](int number) {
+      std::string name = "group_" + std::to_string(number * 7919 % 500);
+      return &ProcessGroup::of(RankList::range(2), name).group();
+    };
+    for (int i = 0; i < 500; ++i) groups.push_back(group_of(i));
+    rank.run().take_turn(rank);
+    for (int i = 0; i < 500; ++i) EXPECT_EQ(group_of(i), groups[std::size_t(i)]) << i;
+    std::sort(groups.begin(), groups.end());
+    EXPECT_EQ(std::unique(groups.begin(), groups.end()), groups.end()) << "a group for each name";
   });
 }
 

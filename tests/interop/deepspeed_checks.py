@@ -6,6 +6,7 @@ usage: deepspeed_checks.py SIMMESH WORK      trains, saves and compares
 
 import argparse
 import contextlib
+import inspect
 import json
 import os
 import shutil
@@ -16,6 +17,8 @@ from functools import partial
 from typing import Any
 
 os.environ["DS_ACCELERATOR"] = "cpu"
+# Old releases read files of their own without allowing their classes.
+os.environ["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] = "1"
 
 import deepspeed
 import deepspeed.comm.torch
@@ -23,14 +26,17 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from deepspeed.accelerator import get_accelerator
+from deepspeed.utils import numa
 from deepspeed.utils.zero_to_fp32 import get_fp32_state_dict_from_zero_checkpoint
 from torch import nn
 
 from peer import Checks, Tensors, bits, expect, expect_same
 
 torch.set_num_threads(1)
-# Its all-reduce through shared memory would be compiled first; gloo does without it. In old releases
-# `deepspeed.comm.torch` is PyTorch itself.
+# Old releases ask the program numactl, which few machines have.
+numa.get_numa_cores = lambda: [[0]]
+# Its all-reduce through shared memory would be compiled first; gloo does without it. In old
+# releases `deepspeed.comm.torch` is PyTorch itself.
 sys.modules["deepspeed.comm.torch"].build_shm_op = lambda: None  # type: ignore[attr-defined]
 STEPS = 3
 Values = dict[str, Any]
@@ -87,6 +93,11 @@ RUNS = {
 # ds_to_universal takes no checkpoint without ZeRO, with a list of states, or without Adam's. With
 # round-robin gradients it mixes parameters up: what it writes doesn't round to the model's weights.
 NOT_UNIVERSAL = ["z0_bf16_w1", "z2_elastic_w2", "z2_sgd_w2", "z2_bf16_w3_round_robin"]
+# Releases before 0.19 fail when they save the first and when ds_to_universal reads the second.
+OLD = deepspeed.__version__.startswith(("0.14.", "0.16."))
+CANT_SAVE = ["z2_elastic_w2"] if OLD else []
+if OLD:
+    NOT_UNIVERSAL.append("z3_fp32_w2_groups")
 RECORDED_UNIVERSAL = ["z1_fp32_w2_groups", "z2_fp16_w2", "z3_bf16_w3_frozen_tied"]
 
 
@@ -221,24 +232,31 @@ def expected_state(folder: str) -> Tensors:
         flat = [[group[key] for group in rank] for rank in groups]
         came: Tensors = {}
         if stage == 3:
+            if not hasattr(zero_to_fp32, "GatheredTensor"):
+                # Old releases put the groups of a rank together first.
+                flat = [torch.cat(groups_of_rank) for groups_of_rank in flat]
             zero_to_fp32._zero3_merge_trainable_params(came, len(ranks), flat, [state])
         else:
-            zero_to_fp32._zero2_merge_trainable_params(
-                came, len(ranks), flat, [state], ranks[0].get("param_alignment_paddings")
-            )
+            merge = zero_to_fp32._zero2_merge_trainable_params
+            # Releases before 0.19.8 don't align parameters.
+            paddings = [ranks[0].get("param_alignment_paddings")]
+            paddings = paddings[: len(inspect.signature(merge).parameters) - 4]
+            merge(came, len(ranks), flat, [state], *paddings)
         expected.update(
             {f"optim.{name}.{key}": tensor.contiguous().clone() for name, tensor in came.items()}
         )
     return expected
 
 
-def expected_weights(folder: str, name: str) -> Tensors:
+def expected_weights(folder: str) -> Tensors:
     """Weights and buffers by the model's names."""
-    model, _ = named_groups(folder)
-    if RUNS[name][1]["zero_optimization"]["stage"] == 0:
+    model, ranks = named_groups(folder)
+    if not ranks:
         return dict(model["module"])
     with contextlib.redirect_stdout(sys.stderr), written_stage(folder):
         came = get_fp32_state_dict_from_zero_checkpoint(folder)
+    # Releases before 0.19.8 widen buffers to float32.
+    came.update({name: model["module"][name] for name in model["buffer_names"]})
     return {name: tensor.contiguous().clone() for name, tensor in came.items()}
 
 
@@ -330,7 +348,7 @@ def write_cases(target: str) -> None:
                 "source": f"deepspeed {deepspeed.__version__}",
                 "dir": f"{os.path.basename(target)}/{name}",
                 "ranks": RUNS[name][0],
-                "weights": described(expected_weights(folder, name)),
+                "weights": described(expected_weights(folder)),
                 "state": described(state),
                 "values": expected_values(folder, state),
             }
@@ -359,7 +377,7 @@ def compare(simmesh: str, work: str) -> None:
         came = load_file(os.path.join(single, "model-00001-of-00001.safetensors"))
         state = expected_state(folder)
         expect_same(state, {key: value for key, value in came.items() if key.startswith("optim.")})
-        weights = expected_weights(folder, name)
+        weights = expected_weights(folder)
         # As zero_to_fp32 does, and without the optimiser.
         alone = checks.convert(folder, name + ".weights", "--format", "safetensors", "--weights")
         expect_same(weights, load_file(os.path.join(alone, "model-00001-of-00001.safetensors")))
@@ -375,6 +393,8 @@ def compare(simmesh: str, work: str) -> None:
     for name, (_, values, _) in RUNS.items():
         if "fp16" in values and not has_fp16:
             checks.skip(name, "DeepSpeed has no fp16 on this processor")
+        elif name in CANT_SAVE:
+            checks.skip(name, "this release fails when it saves")
         else:
             checks.run(name, partial(one, name))
 

@@ -16,8 +16,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 
 
-def run_checks(python: str, script: str, arguments: list[str], log: Path) -> list[str]:
-    """Runs a script of this folder and returns its lines: pass, FAIL or skip, and the check."""
+def run_checks(
+    python: str, script: str, arguments: list[str], log: Path, packages: str = ""
+) -> list[str]:
+    """Runs a script of this folder and returns its lines: pass, FAIL or skip, and the check.
+
+    Modules in the folder `packages` come before those of the Python.
+    """
     results = []
     with open(log, "w") as messages:
         process = subprocess.Popen(
@@ -25,7 +30,7 @@ def run_checks(python: str, script: str, arguments: list[str], log: Path) -> lis
             stdout=subprocess.PIPE,
             stderr=messages,
             text=True,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": packages},
         )
         assert process.stdout is not None
         for line in process.stdout:
@@ -46,6 +51,13 @@ def main() -> int:
     parser.add_argument("--samples", required=True, help="the program interop_samples")
     parser.add_argument("--out", required=True, type=Path, help="the folder of what is written")
     parser.add_argument("--deepspeed", metavar="PYTHON", help="the Python that has DeepSpeed")
+    parser.add_argument(
+        "--deepspeed-release",
+        metavar="FOLDER",
+        action="append",
+        default=[],
+        help="a folder with another release of DeepSpeed, for the same Python",
+    )
     parser.add_argument("torch", metavar="PYTHON", nargs="+", help="a Python that has PyTorch")
     options = parser.parse_args()
     shutil.rmtree(options.out, ignore_errors=True)
@@ -59,8 +71,10 @@ def main() -> int:
         results += run_checks(python, "torch_checks.py", arguments, log)
     if options.deepspeed:
         arguments = [options.simmesh, work]
-        log = options.out / "deepspeed.log"
-        results += run_checks(options.deepspeed, "deepspeed_checks.py", arguments, log)
+        for number, packages in enumerate(["", *options.deepspeed_release]):
+            log = options.out / f"deepspeed_{number}.log"
+            script = "deepspeed_checks.py"
+            results += run_checks(options.deepspeed, script, arguments, log, packages)
     passed, failed, skipped = (
         sum(line.startswith(word) for line in results) for word in ("pass", "FAIL", "skip")
     )

@@ -3,12 +3,14 @@
 usage: torch_checks.py SIMMESH SAMPLES WORK      SAMPLES is a folder of interop_samples
 """
 
+import datetime
 import json
 import os
 import socket
 import sys
-from typing import Callable
+from typing import Any, Callable
 
+import numpy
 import safetensors
 import torch
 import torch.distributed as dist
@@ -35,6 +37,7 @@ LAYOUTS = [
     ("few", (1, 4), (Shard(0), Shard(1))),
     ("none", (0, 3), (Shard(0), Replicate())),
 ]
+OTHER_DTYPES = ["complex128", "complex32", "float4_e2m1fn_x2"]
 LAYOUT_DTYPES = ["float32", "bfloat16", "int64", "bool"]
 
 
@@ -61,6 +64,15 @@ def strided(mesh: DeviceMesh) -> DTensor:
         shape=whole.shape,
         stride=whole.stride(),
     )
+
+
+def same_value(expected: Any, came: Any) -> bool:
+    """True if two values are equal. A tuple may come back as a list."""
+    if isinstance(expected, numpy.ndarray):
+        return expected.dtype == came.dtype and numpy.array_equal(expected, came)
+    if isinstance(expected, tuple):
+        return len(expected) == len(came) and all(map(same_value, expected, came))
+    return bool(expected == came)
 
 
 def on_rank(
@@ -142,6 +154,8 @@ class TorchChecks(Checks):
             "DCP: our checkpoint made a torch.save file by dcp_to_torch_save", self.our_dcp_as_file
         )
         self.run("DCP: our checkpoint on three gloo ranks", self.our_dcp_on_ranks)
+        self.run("DCP: values and dtypes that safetensors lacks, both ways", self.other_values)
+        self.run("torch.save: both of its forms in ours", self.torch_files)
         self.run("DCP: our safetensors files by HuggingFaceStorageReader", self.our_hugging_face)
         self.native, self.shards, self.whole = (
             self.path(name) for name in ("ranks", "ranks_hf", "ranks_whole")
@@ -277,6 +291,43 @@ class TorchChecks(Checks):
         came = torch.load(self.path("file.pt"), weights_only=True)
         flat = {name: tensor for name, tensor in came.items() if isinstance(tensor, torch.Tensor)}
         expect_same(our_samples(self.samples), flat)
+
+    def other_values(self) -> None:
+        """Saves them, converts to our format and back, and loads what comes of it."""
+        tensors = {name: raw_tensor((3, 2), name, 7) for name in OTHER_DTYPES}
+        values = {
+            "bytes": b"ab\xff",
+            "complex": 1 + 2j,
+            "wide": 2**80,
+            "range": range(0, 9, 2),
+            "delta": datetime.timedelta(1, 2, 3),
+            "pairs": {1: "a", 2: [None]},
+            "random": numpy.random.RandomState(3).get_state(),
+        }
+        theirs, back = self.path("other"), self.path("other.back")
+        dcp.save({**tensors, **values}, checkpoint_id=theirs, no_dist=True)
+        self.checkpoint("verify", theirs)
+        ours = self.convert(theirs, "other.ours")
+        self.checkpoint("diff", theirs, ours)
+        self.checkpoint("convert", ours, back, "--format", "dcp")
+        expect_same(tensors, self.load_dcp(back, tensors))
+        came = dict(values)
+        dcp.load(came, checkpoint_id=back, no_dist=True)
+        for name, value in values.items():
+            expect(same_value(value, came[name]), f"{name}: expected {value}, came {came[name]}")
+
+    def torch_files(self) -> None:
+        tensors = their_samples()
+        turned = torch.arange(6.0).reshape(2, 3).t()
+        state = {"model": tensors, "turned": turned, "epoch": 3, "fn": expect}
+        expected = {f"model.{name}": tensor for name, tensor in tensors.items()}
+        expected["turned"] = turned.contiguous()
+        for name, is_archive in (("new.pt", True), ("old.pt", False)):
+            path = self.path(name)
+            torch.save(state, path, _use_new_zipfile_serialization=is_archive)
+            self.checkpoint("verify", path)
+            came = self.convert(path, name + ".read", "--format", "safetensors")
+            expect_same(expected, load_file(os.path.join(came, "model-00001-of-00001.safetensors")))
 
     def our_dcp_on_ranks(self) -> None:
         on_ranks(3, load_on_ranks, self.path("our_dcp"), self.samples)

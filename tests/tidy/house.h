@@ -71,6 +71,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"checkpoint/format"},
     {"checkpoint/torch_file", "checkpoint/safetensors", "checkpoint/mapping", "checkpoint/paddle"},
     {"checkpoint/native", "checkpoint/dcp", "checkpoint/deepspeed", "checkpoint/hugging_face"},
+    {"checkpoint/pytorch"},
     {"checkpoint/read"},
     {"checkpoint/save_load"},
     {"checkpoint/zero_cost", "checkpoint/tools"},

@@ -43,6 +43,29 @@ TEST(CheckpointCommand, ConvertsVerifiesAndCompares) {
   EXPECT_EQ(broken.last_line(), ours + ": 1 problem");
 }
 
+// A name from a file must neither begin a line of its own nor reach the terminal as it is.
+TEST(CheckpointCommand, EscapesNamesOfFiles) {
+  testing::TemporaryFolder folder;
+  std::string header = R"({"a\u001b[31m\nb":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})";
+  std::string length(8, '\0');
+  length[0] = char(header.size());
+  std::string file = folder.path().string() + "/x.safetensors";
+  std::ofstream(file) << length << header << "1";
+  auto run = run_program("checkpoint inspect " + file);
+  EXPECT_NE(run.output.find("a\\x1b[31m\\nb uint8[1] in 1 chunk\n"), run.output.npos) << run.output;
+  std::ofstream(file) << length << header << "12";
+  testing::expect_refused("checkpoint inspect " + file, "[checkpoint/safetensors] ");
+}
+
+// A checkpoint of any training is written but for what isn't read, which a line names.
+TEST(CheckpointCommand, NamesWhatAConversionLeavesOut) {
+  testing::TemporaryFolder folder;
+  std::string from = std::string(SIMMESH_SOURCE_DIR) + "/tests/checkpoint/pytorch/files/module.pt";
+  auto run = run_program("checkpoint convert " + from + " " + folder.path().string() + "/to");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.last_line(), "left out 1 value of classes that aren't read: train.Net");
+}
+
 TEST(CheckpointCommand, NamesItsSubcommands) {
   testing::expect_refused("checkpoint frob x",
                           "expected a subcommand (inspect, verify, convert or diff), got frob");

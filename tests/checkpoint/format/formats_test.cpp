@@ -29,8 +29,10 @@ TEST(Formats, AreFoundByTheirNames) {
 
 TEST(Formats, AreListedForPeople) {
   EXPECT_EQ(written_formats(), "simmesh, dcp or safetensors");
-  EXPECT_EQ(format_titles(), "simmesh's own, PyTorch's DCP, DeepSpeed's or safetensors");
-  EXPECT_EQ(format_marks(), "commit.json, .metadata, *_states.pt or *.safetensors");
+  EXPECT_EQ(format_titles(),
+            "simmesh's own, PyTorch's DCP, DeepSpeed's, files of torch.save or safetensors");
+  EXPECT_EQ(format_marks(),
+            "commit.json, .metadata, *_states.pt, *.pt, *.pth, *.bin or *.safetensors");
   EXPECT_EQ(&written_format("dcp"), &dcp_format);
   for (const char* name : {"deepspeed", "zip"})
     EXPECT_THAT(

@@ -63,11 +63,26 @@ TEST(HuggingFace, PutsBoxesOfRanksTogether) {
   EXPECT_EQ(text_of(read_tensor(folder.store, {{}, "m"}, catalog.tensors[0])), "123456");
 }
 
+// Two ranks that store one box with other bytes have diverged, and no load may choose in silence.
+TEST(HuggingFace, NamesBoxesThatDiffer) {
+  auto problems = [](const std::string& data) {
+    FolderInMemory folder;
+    folder.add("1.safetensors", "w", {2}, "12", R"({"w":{"saved_offsets":[0]}})")
+        .add("2.safetensors", "w", {2}, data, R"({"w":{"saved_offsets":[0]}})");
+    return copy_problems(folder.store, "m");
+  };
+  EXPECT_TRUE(problems("12").empty());
+  ASSERT_EQ(problems("13").size(), 1u);
+  EXPECT_THAT(problems("13")[0], HasSubstr("memory/m/2.safetensors: 'w' "));
+  EXPECT_THAT(problems("13")[0], HasSubstr("has other bytes than in 1.safetensors"));
+}
+
 TEST(HuggingFace, RefusesAnIndexThatIsWrong) {
   auto with_index = [](const std::string& text) {
     return FolderInMemory().add("one.safetensors", "a", {2}, "12").index(text).problem();
   };
   EXPECT_EQ(with_index(R"({"weight_map":{"a":"one.safetensors"}})"), "");
+  EXPECT_THAT(with_index(R"({"weight_map":{}})"), HasSubstr("the index says otherwise"));
   EXPECT_THAT(with_index("{"), HasSubstr("memory/m/model.safetensors.index.json: expected JSON"));
   EXPECT_THAT(with_index("[]"), HasSubstr("no object weight_map"));
   EXPECT_THAT(with_index(R"({"weight_map":[]})"), HasSubstr("no object weight_map"));

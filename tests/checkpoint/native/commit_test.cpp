@@ -64,6 +64,16 @@ TEST(Commit, LeavesNothingUnlessItIsFinished) {
   EXPECT_THAT(store->folders(""), ElementsAre("a"));
 }
 
+// A save that is killed after its rename leaves a folder with a manifest and no record.
+TEST(Commit, RemovesWhatASaveLeftAfterItsRename) {
+  auto store = std::make_shared<MemoryStore>();
+  commit_empty(store, "cut_off");
+  store->remove("cut_off/commit.json");
+  add_file(*store, "other/manifest.json", R"({"name":"a page"})");
+  commit_empty(store, "a");
+  EXPECT_THAT(store->folders(""), ElementsAre("a", "other"));
+}
+
 TEST(Commit, NeverOverwrites) {
   auto store = std::make_shared<MemoryStore>();
   auto begin = [&](const char* name) { return error_text([&] { Commit({store, name}); }); };

@@ -106,5 +106,25 @@ TEST(ChunkReader, ReadsADecodedChunkInPieces) {
   EXPECT_EQ(testing::text_of(first) + testing::text_of(second), "abcdef");
 }
 
+// Elements with strides are put in row-major order; strides that lead out are refused.
+TEST(ChunkReader, PutsElementsWithStridesInOrder) {
+  MemoryStore store;
+  testing::add_file(store, "m/f", "headerabcdef");
+  StoredTensor tensor = {"w", StoredDType::u8, {3, 2}, {}};
+  tensor.chunks = {{whole(tensor.shape), "f", 6, 6}};
+  auto read = [&](Strides strides) {
+    tensor.chunks[0].strides = std::move(strides);
+    ChunkReader reader(store, {{}, "m"}, tensor, tensor.chunks[0]);
+    std::vector<std::byte> bytes(std::size_t(reader.bytes()));
+    reader.read(bytes);
+    return testing::text_of(bytes);
+  };
+  EXPECT_EQ(read({1, 3}), "adbecf");
+  EXPECT_EQ(read({2, 1}), "abcdef");
+  for (const Strides& strides : {Strides{2, 3}, Strides{0, 0}, Strides{1, std::int64_t{1} << 62}})
+    EXPECT_THAT(error_text([&] { read(strides); }), HasSubstr("strides that lead out"))
+        << strides[1];
+}
+
 }  // namespace
 }  // namespace simmesh::checkpoint

@@ -47,6 +47,15 @@ TEST(SavePlan, BalancesReplicasInTheOrderOfTheirFirstRank) {
             (Items{{0, 1}, {}}));
 }
 
+// PyTorch takes the first in the order of a Python set: of the ranks 2 and 8 the latter.
+TEST(SavePlan, ChoosesAmongEqualRanksAsASetDoes) {
+  std::vector<std::vector<SaveItem>> items(9);
+  items[2] = items[8] = {item_at("a", 0, 1)};
+  SavePlan plan = plan_save(items);
+  EXPECT_TRUE(plan.items[2].empty());
+  EXPECT_EQ(plan.items[8], std::vector<std::size_t>{0});
+}
+
 // Boxes differ by name and offsets. A rank that lists a box twice writes it once.
 TEST(SavePlan, KnowsBoxesByNameAndOffsets) {
   EXPECT_EQ(plan_save({{item_at("a", 0, 1), item_at("a", 1, 1), item_at("b", 0, 1)}}).items,

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "checkpoint/dcp/dcp_writer.h"
+#include "checkpoint/read/open.h"
 #include "checkpoint/store/directory_store.h"
 #include "checkpoint/store/memory_store.h"
 #include "checkpoint/tools/diff.h"
@@ -37,6 +39,29 @@ TEST(Convert, KeepsEveryBitThroughAllFormats) {
     for (const Difference& difference : diff(from, again))
       EXPECT_EQ(difference.text.find("elements differ"), std::string::npos) << difference.name;
   }
+}
+
+// A dtype that one format lacks must not keep the other tensors from being written.
+TEST(Convert, LeavesOutTensorsThatAFormatDoesntHave) {
+  auto store = std::make_shared<MemoryStore>();
+  {
+    DcpWriter writer(*store, "dcp");
+    for (StoredDType dtype : {StoredDType::f32, StoredDType::c128, StoredDType::f4_x2})
+      writer.add({std::string(to_string(dtype)), dtype, {2}, {}}, {whole(Shape{2})}, [&](auto) {
+        return std::vector<std::byte>(std::size_t(2 * bits_per_element(dtype) / 8), std::byte{7});
+      });
+    writer.finish();
+  }
+  ConvertReport report = convert({store, "dcp"}, {store, "files"}, {.format = safetensors_format});
+  EXPECT_EQ(report.unheld_tensors, std::vector<std::string>{"C128 (C128)"});
+  EXPECT_EQ(open({store, "files"}).catalog.find("F4_X2")->shape, (Shape{4}));
+  report = convert({store, "dcp"}, {store, "ours"}, {.format = simmesh_format});
+  EXPECT_EQ(report.tensors, 3);
+  EXPECT_TRUE(verify({store, "ours"}).empty());
+  convert({store, "ours"}, {store, "again"}, {.format = dcp_format});
+  EXPECT_TRUE(diff({store, "dcp"}, {store, "again"}).empty()) << "no bit is lost on the way";
+  report = convert({store, "files"}, {store, "pairs"}, {.format = dcp_format});
+  EXPECT_TRUE(report.unheld_tensors.empty()) << "an even number of F4 is pairs";
 }
 
 TEST(Convert, NeverOverwrites) {

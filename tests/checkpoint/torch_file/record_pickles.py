@@ -22,6 +22,8 @@ import numpy
 import torch
 
 Json = Any
+INTEGERS = ["<i1", "<i2", ">i4", "<i8", "<u1", "<u4", "<u8"]
+DTYPES = ["?", *INTEGERS, "<f2", "<f4", ">f4", "<f8", "<c8", "<c16", "<U3", "O"]
 
 
 class Phase(enum.Enum):
@@ -87,8 +89,8 @@ class Values:
 
     def moment(self) -> tuple[Any, Json]:
         draw = self.random.randrange
-        zone = datetime.timezone(datetime.timedelta(minutes=draw(-800, 800)))
-        zone = self.random.choice([None, zone])
+        offset = datetime.timezone(datetime.timedelta(minutes=draw(-800, 800)))
+        zone = self.random.choice([None, offset])
         time = datetime.datetime(
             draw(1, 9999), draw(1, 13), draw(1, 29), draw(24), draw(60), draw(60), 0, zone
         )
@@ -130,9 +132,7 @@ class Values:
         )
 
     def array(self) -> tuple[Any, Json]:
-        name = self.random.choice(
-            "?,<i1,<i2,>i4,<i8,<u1,<u4,<u8,<f2,<f4,>f4,<f8,<c8,<c16,<U3,O".split(",")
-        )
+        name = self.random.choice(DTYPES)
         shape = self.random.choice([(3,), (2, 3), (0, 2), (2, 1, 2), ()])
         count = int(numpy.prod(shape))
         array = numpy.array([self.random.randrange(100) for _ in range(count)]).astype(name)

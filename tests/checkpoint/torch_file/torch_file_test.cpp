@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "checkpoint/store/directory_store.h"
 #include "checkpoint/store/memory_store.h"
 #include "checkpoint/torch_file/torch_archive.h"
 #include "checkpoint/torch_file/zip_archive.h"
@@ -25,10 +26,26 @@ TEST(TorchFile, FindsTheElementsOfATensor) {
   TorchFile::Place place = file.place(file.root());
   EXPECT_EQ(place.dtype, StoredDType::i16);
   EXPECT_EQ(place.shape, (Shape{2, 2}));
-  EXPECT_EQ(place.bytes(), 8);
+  EXPECT_EQ(place.bytes, 8);
   EXPECT_EQ(text_of(file.read(place)), "aabbccdd");
   EXPECT_THAT(error_text([&] { file.place(file.root()->items[1]); }),
               HasSubstr("memory/f.pt: torch._utils._rebuild_tensor_v2: expected an object"));
+}
+
+// Elements of a transposed matrix lie where their strides lead, and the place has all between.
+TEST(TorchFile, FindsElementsThatAreNotRowMajor) {
+  DirectoryStore store(SIMMESH_SOURCE_DIR "/tests/checkpoint/pytorch/files");
+  TorchFile file(store, "training.pt");
+  PickleValue model = field(file.root(), "model");
+  TorchFile::Place place = file.place(field(model, "w_t"));
+  EXPECT_EQ(place.shape, (Shape{3, 2}));
+  EXPECT_EQ(place.bytes, 24);
+  EXPECT_EQ(place.chunk("f").strides, (Strides{1, 3}));
+  EXPECT_FALSE(file.place(field(model, "w")).strides);
+  EXPECT_THAT(error_text([&] { file.row_major_place(field(model, "w_t")); }),
+              HasSubstr("expected a tensor of contiguous elements"));
+  EXPECT_THAT(error_text([&] { file.place(field(file.root(), "conjugates")); }),
+              HasSubstr("a view of which PyTorch computes the elements (conj)"));
 }
 
 // Each message names the file.

@@ -122,8 +122,21 @@ Tensor kl_terms(const Tensor& x, const Tensor& target, bool log_target) {
   return sub(xlogy(target, target), crossed);
 }
 
+// No logarithm counts below -100, so that the loss stays finite.
+Tensor probability_terms(const Tensor& x, const Tensor& target) {
+  Tensor likely = clamp_min(log(x), -100.0), unlikely = clamp_min(log1p(neg(x)), -100.0);
+  return sub(mul(sub(target, 1), unlikely), mul(target, likely));
+}
+
 PythonFunctions composed_losses() {
   return {
+      {"torch.nn.functional.binary_cross_entropy",
+       PythonSignature("Tensor self, Tensor target, Tensor? weight=None, *, str reduction='mean'"),
+       [](PythonCall& call) -> PythonValue {
+         Tensor terms = probability_terms(call.tensor("self"), call.tensor("target"));
+         if (call.has("weight")) terms = mul(terms, call.tensor("weight"));
+         return reduced_loss(terms, call.text("reduction"));
+       }},
       {"torch.nn.functional.kl_div",
        PythonSignature("Tensor self, Tensor target, *, str reduction='mean', "
                        "bool log_target=False"),

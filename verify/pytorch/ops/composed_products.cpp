@@ -3,6 +3,7 @@
 
 #include "core/check/error.h"
 #include "core/ops/elementwise/elementary.h"
+#include "core/ops/elementwise/interpolation.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/matrices/linear_algebra.h"
@@ -89,6 +90,14 @@ PythonFunctions composed_products() {
          Tensor a = call.tensor("self"), b = call.tensor("other");
          if (a.dim() == 0 || b.dim() == 0) return mul(a, b);
          return contracted(a, b, {-1}, {-1});
+       }},
+      {everywhere("addr"),
+       PythonSignature("Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1"),
+       [](PythonCall& call) -> PythonValue {
+         Tensor x = call.tensor("self");
+         if (call.real("beta") != 1) x = mul(x, call.number("beta"));
+         return addcmul(x, unsqueeze(call.tensor("vec1"), 1), unsqueeze(call.tensor("vec2"), 0),
+                        call.number("alpha"));
        }},
       {"torch.linalg.multi_dot", PythonSignature("Tensor[] tensors"),
        [](PythonCall& call) -> PythonValue { return chained(call.tensors("tensors")); }},

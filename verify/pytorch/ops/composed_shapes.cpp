@@ -1,9 +1,12 @@
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
+#include "core/ops/call.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/functions/diagonals.h"
 #include "core/ops/functions/reordering.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/reductions/sums.h"
+#include "core/ops/registry/registry.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
 #include "verify/pytorch/ops/function_forms.h"
@@ -52,6 +55,28 @@ std::vector<Tensor> cut_evenly(PythonCall& call, const char* name, std::int64_t 
   return tensor_split(x, sections, dim);
 }
 
+// Moves blocks of channels into the pixels of images [.., C r r, H, W]: [.., C, H r, W r]. A shard
+// that can't be merged with such a block is gathered.
+Tensor shuffled_pixels(const Tensor& x, std::int64_t factor) {
+  if (x.dim() < 3 || factor <= 0 || x.size(-3) % (factor * factor) != 0)
+    raise(ErrorKind::runtime_error, "pixel_shuffle",
+          "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+          "upscale_factor, but input.size(-3)={} is not divisible by {}",
+          x.dim() < 3 ? 0 : x.size(-3), factor * factor);
+  std::int64_t channels = x.size(-3) / (factor * factor), rows = x.size(-2), columns = x.size(-1);
+  Shape blocks(x.shape().begin(), x.shape().end() - 3);
+  Dims order;
+  for (std::int64_t dim = 0; dim < std::int64_t(blocks.size()); ++dim) order.push_back(dim);
+  auto first = std::int64_t(blocks.size());
+  for (std::int64_t place : {0, 3, 1, 4, 2}) order.push_back(first + place);
+  Shape result = blocks;
+  blocks.insert(blocks.end(), {channels, factor, factor, rows, columns});
+  result.insert(result.end(), {channels, rows * factor, columns * factor});
+  Tensor moved = permute(view(x, blocks), order);
+  return call_one(*find_op("reshape"), {x.distribution() ? moved : contiguous(moved)},
+                  {attribute::size = result});
+}
+
 PythonFunctions composed_shapes() {
   const char* cut_signature = "Tensor self, int|int[] indices_or_sections";
   return {
@@ -62,6 +87,11 @@ PythonFunctions composed_shapes() {
       {"torch.meshgrid", PythonSignature("Tensor a, Tensor b, *, str indexing='ij'"),
        [](PythonCall& call) -> PythonValue {
          return grids({call.tensor("a"), call.tensor("b")}, call.text("indexing"));
+       }},
+      {"torch.nn.functional.pixel_shuffle torch.pixel_shuffle aten.pixel_shuffle.default",
+       PythonSignature("Tensor self, int upscale_factor"),
+       [](PythonCall& call) -> PythonValue {
+         return shuffled_pixels(call.tensor("self"), call.integer("upscale_factor"));
        }},
       {"torch.cartesian_prod", PythonSignature("Tensor a, Tensor b"),
        [](PythonCall& call) -> PythonValue {

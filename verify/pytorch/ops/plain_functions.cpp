@@ -1,4 +1,5 @@
 #include "core/check/error.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/functions/closeness.h"
 #include "core/ops/indexing/indexing.h"
@@ -36,6 +37,13 @@ PythonFunctions functions_of_plain_tensors() {
          Tensor x = call.tensor("self");
          refuse_distributed(x, "argwhere", ErrorKind::runtime_error, failed_phrase);
          return nonzero(x);
+       }},
+      {"torch.is_nonzero Tensor.is_nonzero", PythonSignature("Tensor self"),
+       [](PythonCall& call) -> PythonValue {
+         Tensor x = call.tensor("self");
+         refuse_distributed(x, "is_nonzero", ErrorKind::runtime_error,
+                            "aten.is_nonzero.default is not supported");
+         return item(x).as<double>() != 0;
        }},
       {"torch.allclose Tensor.allclose",
        PythonSignature("Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, "

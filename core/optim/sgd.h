@@ -16,7 +16,7 @@ struct SgdOptions {
 };
 
 // SgdTensors is one parameter with its gradient and its momentum buffer, which is only used with
-// momentum; contiguous, of one shape and dtype.
+// momentum; contiguous, of one shape and dtype. Without momentum the gradient may be wider.
 struct SgdTensors {
   Tensor parameter;
   Tensor gradient;
@@ -29,8 +29,8 @@ struct SgdTensors {
 // p -= lr * g. Computed in float32 (float64 for float64) and rounded once a tensor.
 void sgd_(gsl::span<SgdTensors> list, const SgdOptions& options);
 
-// Sgd is stochastic gradient descent. Without momentum a gradient may have a narrower dtype than
-// its parameter; any other dtype is a ValueError.
+// Sgd is stochastic gradient descent. Without momentum a gradient may have another dtype than
+// its parameter: the step is computed in the wider one. With momentum it is a ValueError.
 class Sgd final : public Optimizer {
  public:
   // Group is parameters with options of their own.

@@ -22,8 +22,8 @@ void attention_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       // A device's kernel reads the output again, so it is saved; ours would not need it.
       {"flash_attention", {flash_attention_gradient, {.inputs = 0b111, .outputs = 1}}},
-      {"scaled_dot_product_attention", {flash_attention_gradient, {.inputs = 0b111}}},
-      {"flash_attention_backward", {}},  // second derivatives of a fused kernel
+      {"scaled_dot_product_attention", {}},  // not called where anything is differentiated
+      {"flash_attention_backward", {}},      // second derivatives of a fused kernel
   };
   table.add(gradients);
 }

@@ -118,6 +118,7 @@ class ProductMerge {
 
   void merge_inner() {
     Dims left = cuts_of(x_, 'k'), right = cuts_of(y_, 'k');
+    for (Dims* cuts : {&left, &right}) remove_used(*cuts, used_);
     bool follows_right = measure_of({right}, call_.mesh_shape)
                              .is_followed_rather_than(measure_of({left}, call_.mesh_shape));
     if (follows_right) std::swap(left, right);

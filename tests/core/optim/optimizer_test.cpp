@@ -6,6 +6,7 @@
 #include "core/optim/adam.h"
 #include "core/optim/ema.h"
 #include "core/optim/sgd.h"
+#include "core/tensor/convert.h"
 
 namespace simmesh::optim {
 namespace {
@@ -128,6 +129,16 @@ TEST(Ema, AveragesAndCopiesBack) {
   ema.copy_to(parameters);
   EXPECT_EQ(at(p, 0), 0.75);
   EXPECT_THROW(Ema({p}, 1.5), Error);
+}
+
+// A sum of gradients in float32 that waits beside a 16-bit parameter must not stop a step, and its
+// digits must not be lost before the step is rounded.
+TEST(Sgd, StepsByAWiderGradient) {
+  Tensor half = converted(tensor_of<double>({1}, {2.0}), DType::float16);
+  Tensor wide = converted(tensor_of<double>({1}, {-0x1p-10 - 0x1p-21}), DType::float32);
+  SgdTensors tensors{half, wide, {}};
+  sgd_(gsl::span<SgdTensors>(&tensors, 1), {.lr = 1.0});
+  EXPECT_EQ(at(converted(half, DType::float64), 0), 2.0 + 0x1p-9);
 }
 
 }  // namespace

@@ -26,6 +26,15 @@ TEST(PaddleProduct, InnerCutsAreSummed) {
             "[[0],[],[]] | [[0],[],[]] -> [[0],[],[]]");
 }
 
+// The cuts of the inner dim are compared after those of rows, columns and batches are taken out.
+TEST(PaddleProduct, InnerDimFollowsTheFactorWithMoreCutsLeft) {
+  EXPECT_EQ(asked({"matmul",
+                   {2, 2, 4},
+                   {tensor({8, 16}, {{}, {2, 1}}), tensor({12, 16}, {{2}, {0, 1}})},
+                   {false, true}}),
+            "[[],[0,1]] | [[2],[0,1]] -> [[],[2]] partial {0: sum, 1: sum}");
+}
+
 TEST(PaddleProduct, VectorsHaveNoRowOrColumn) {
   EXPECT_EQ(
       asked({"matmul", {2}, {tensor({16}, {{0}}), tensor({16, 24}, {{}, {}})}, {false, false}}),

@@ -48,8 +48,10 @@ std::vector<const CaseKind*> CaseKind::all() {
 
 schema::Fields shared_fields() {
   using namespace schema;
-  return {required("kind", text()), required("id", text()), optional("source", text()),
-          optional("why", text()), optional("disputed", flag())};
+  return {required("kind", text()), required("id", text()),
+          optional("source", text())
+              .because("it chooses a release of PyTorch, which few results depend on"),
+          label("why", text()), label("disputed", flag())};
 }
 
 }  // namespace simmesh

@@ -41,6 +41,18 @@ Field Field::or_absent() const {
   return field;
 }
 
+Field Field::or_absent(std::string why) const {
+  Field field = or_absent();
+  field.why_absent = std::move(why);
+  return field;
+}
+
+Field Field::because(std::string why) const {
+  Field field = *this;
+  field.why_idle = std::move(why);
+  return field;
+}
+
 Field required(std::string name, Schema value) { return {std::move(name), std::move(value)}; }
 
 Field optional(std::string name, Schema value) {
@@ -49,6 +61,10 @@ Field optional(std::string name, Schema value) {
 
 Field expected(std::string name, Schema value) {
   return {.name = std::move(name), .value = std::move(value), .is_expected = true};
+}
+
+Field label(std::string name, Schema value) {
+  return optional(std::move(name), std::move(value)).because("for human readers");
 }
 
 Schema flag() { return make({.type = Type::flag}); }

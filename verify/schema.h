@@ -43,11 +43,18 @@ struct Field {
   bool is_expected = false;
   // The field that replaces it: exactly one of the two is present.
   std::string otherwise = {};
+  // Why a change of it may change no result, and why leaving it out may; empty where they must.
+  std::string why_idle = {};
+  std::string why_absent = {};
 
   // unless makes a field that is present exactly where the other one isn't.
   Field unless(std::string other) const;
   // or_absent makes a field that may be missing.
   Field or_absent() const;
+  // or_absent with the reason for which nothing is compared then.
+  Field or_absent(std::string why) const;
+  // because makes a field that may change without changing a result, with the reason: "a label".
+  Field because(std::string why) const;
 };
 using Fields = std::vector<Field>;
 
@@ -55,6 +62,8 @@ using Fields = std::vector<Field>;
 Field required(std::string name, Schema value);
 Field optional(std::string name, Schema value);
 Field expected(std::string name, Schema value);
+// label is an instruction for human readers, optional or not, which changes no result.
+Field label(std::string name, Schema value);
 
 // Choice is the further fields of an object in which a field has a certain word, or which has the
 // field of that name.

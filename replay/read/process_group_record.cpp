@@ -19,7 +19,10 @@ ProcessGroupRecord read_group(dom::object fields) {
   ProcessGroupRecord group;
   for (auto [key, value] : fields) {
     if (key == "pg_name") group.name = text_of(value);
-    if (key == "pg_desc") group.description = text_of(value);
+    if (key == "pg_desc") {
+      group.description = text_of(value);
+      group.has_description = true;
+    }
     if (key == "backend_config") group.backend = text_of(value);
     if (key == "group_size") group.size = value.get_int64();
     if (key == "group_count") group.count = value.get_int64();

@@ -125,6 +125,7 @@ struct TraceNode {
 struct ProcessGroupRecord {
   std::string name;
   std::string description;
+  bool has_description = false;     // an empty one differs from none
   std::string backend;              // "cuda:nccl"
   std::vector<std::int64_t> ranks;  // global ones; empty: all ranks
   std::int64_t size = 0;

@@ -22,7 +22,7 @@ JsonValue groups_json(const std::vector<ProcessGroupRecord>& groups) {
   for (const ProcessGroupRecord& group : groups) {
     JsonValue::Object fields;
     fields.emplace_back("pg_name", JsonValue(group.name));
-    fields.emplace_back("pg_desc", JsonValue(group.description));
+    if (group.has_description) fields.emplace_back("pg_desc", JsonValue(group.description));
     fields.emplace_back("ranks", integers_json(group.ranks));
     fields.emplace_back("group_size", JsonValue(group.size));
     list.push_back({std::move(fields)});

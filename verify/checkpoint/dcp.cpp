@@ -7,11 +7,14 @@
 #include "checkpoint/hugging_face/hugging_face.h"
 #include "checkpoint/read/read_tensor.h"
 #include "checkpoint/safetensors/safetensors_file.h"
+#include "sharding/placement/local_shape.h"
 #include "verify/case_bits.h"
+#include "verify/case_json.h"
 #include "verify/case_kind.h"
 #include "verify/case_mesh.h"
 #include "verify/case_tensor.h"
 #include "verify/checkpoint/case_data.h"
+#include "verify/pytorch/case_plan.h"
 
 namespace simmesh {
 
@@ -26,10 +29,10 @@ constexpr std::int64_t metadata_bytes_max = std::int64_t{1} << 30;
 
 Schema dcp_tensor_schema(schema::Fields of_chunk, schema::Fields further = {}) {
   using namespace schema;
-  schema::Fields fields = {required("fqn", text()),
-                           required("dtype", dtype_schema()),
-                           required("shape", shape_schema()),
-                           optional("placements", or_null(list(text()))),
+  schema::Fields fields = {expected("fqn", text()),
+                           expected("dtype", dtype_schema()),
+                           expected("shape", shape_schema()),
+                           required("placements", or_null(placements_schema())),
                            required("data", stored_data_schema()),
                            expected("hash", hash()),
                            expected("chunks", list(object(std::move(of_chunk))))};
@@ -40,17 +43,22 @@ Schema dcp_tensor_schema(schema::Fields of_chunk, schema::Fields further = {}) {
 Schema dcp_native_schema() {
   using namespace schema;
   Schema count = integer({.min = 0});
-  Schema tensor = dcp_tensor_schema(
-      {expected("offsets", shape_schema()), expected("sizes", shape_schema()),
-       optional("index", count), expected("file", text()), expected("offset", count),
-       expected("length", count), expected("data_at", count), expected("data_len", count)});
+  Schema tensor =
+      dcp_tensor_schema({expected("offsets", shape_schema()), expected("sizes", shape_schema()),
+                         expected("index", count), expected("file", text()),
+                         expected("offset", count), expected("length", count),
+                         expected("data_at", count).because("in an empty chunk no byte lies there"),
+                         expected("data_len", count)});
   Schema value =
       object({required("fqn", text()), expected("path", list(any())), expected("value", any()),
-              optional("file", text()), optional("offset", count), optional("length", count)});
-  return object({required("dir", text()), required("world", integer({.min = 1})),
-                 optional("mesh", any()), optional("writer", any()),
+              expected("file", text()), expected("offset", count), expected("length", count)});
+  Schema writer =
+      object({required("form", word({"native"})), required("threads", integer({.min = 1})),
+              required("single_file", flag())});
+  return object({required("dir", text()), required("world", world_schema()),
+                 required("mesh", mesh_schema()), label("writer", writer),
                  required("tensors", list(tensor)), expected("objects", list(value)),
-                 expected("paths", map(list(any()))), optional("version", text())});
+                 expected("paths", map(list(any()))), expected("version", text())});
 }
 
 DType tensor_case_dtype(const CaseField& field) { return dtype_from_string(field["dtype"].text()); }
@@ -82,6 +90,42 @@ void compare_tensor(const ReadDcp& read, const CaseField& field, const StoredTen
     read.report.mismatch(name + ": the elements differ from the formula's");
 }
 
+// Returns the boxes that the ranks of the mesh hold of a tensor, each once.
+std::vector<checkpoint::Box> boxes_of(const RecordedCase& recorded, const CaseField& field) {
+  Shape shape = field["shape"].shape();
+  CaseField layout = field["placements"];
+  if (layout.is_null()) return {checkpoint::whole(shape)};
+  CaseMesh mesh = read_fitting_mesh(recorded.root());
+  Placements placements = read_placements(layout);
+  if (placements.size() != mesh.shape.size())
+    layout.reject(fmt::format("one for each of {} mesh dims", mesh.shape.size()));
+  std::vector<checkpoint::Box> boxes;
+  Dims coordinate(mesh.shape.size(), 0);
+  do {
+    LocalShape local =
+        compute_local_shape_and_global_offset(shape, mesh.shape, coordinate, placements);
+    checkpoint::Box box{local.offset, local.shape};
+    if (std::find(boxes.begin(), boxes.end(), box) == boxes.end()) boxes.push_back(box);
+  } while (next_index(coordinate, mesh.shape));
+  return boxes;
+}
+
+// The chunks are those boxes, in any order.
+void compare_layout(CaseReport& report, std::vector<checkpoint::Box> boxes,
+                    const StoredTensor& tensor) {
+  auto sorted = [](std::vector<checkpoint::Box> list) {
+    std::vector<std::string> texts;
+    for (const checkpoint::Box& box : list)
+      texts.push_back(fmt::format("{} at {}", to_string(box.sizes), to_string(box.offsets)));
+    std::sort(texts.begin(), texts.end());
+    return texts;
+  };
+  std::vector<checkpoint::Box> chunks;
+  for (const StoredChunk& chunk : tensor.chunks) chunks.push_back(chunk.box);
+  report.expect_equal(tensor.name + ": chunks by placements", sorted(std::move(boxes)),
+                      sorted(std::move(chunks)));
+}
+
 // Compares each recorded tensor with the one that was read, and calls compare_chunk(tensor, i,
 // who, field) for each of its chunks. It calls compare_further(field) for each tensor whose number
 // of chunks is right.
@@ -98,6 +142,7 @@ void compare_tensors(const ReadDcp& read, const RecordedCase& recorded,
       continue;
     }
     compare_tensor(read, field, *tensor);
+    compare_layout(read.report, boxes_of(recorded, field), *tensor);
     std::vector<CaseField> chunks = field["chunks"].items();
     if (!read.report.expect_equal(tensor->name + ": number of chunks", chunks.size(),
                                   tensor->chunks.size()))
@@ -130,8 +175,7 @@ void compare_native_chunk(const ReadDcp& read, const StoredTensor& tensor, std::
   read.report.expect_equal(who + "file", field["file"].text(), chunk.file);
   read.report.expect_equal(who + "offset", field["offset"].integer(), chunk.begin);
   read.report.expect_equal(who + "length", field["length"].integer(), chunk.bytes);
-  if (auto index = field.find("index"))
-    read.report.expect_equal(who + "index", index->integer(), std::int64_t(i));
+  read.report.expect_equal(who + "index", field["index"].integer(), std::int64_t(i));
   compare_place(read, tensor, chunk, field);
 }
 
@@ -148,12 +192,9 @@ void compare_object_place(const checkpoint::DcpMetadata& metadata, const CaseFie
                           CaseReport& report) {
   for (const checkpoint::DcpMetadata::Object& object : metadata.objects) {
     if (object.name != field["fqn"].text()) continue;
-    if (auto file = field.find("file"))
-      report.expect_equal(object.name + ": file", file->text(), object.file);
-    if (auto offset = field.find("offset"))
-      report.expect_equal(object.name + ": offset", offset->integer(), object.begin);
-    if (auto length = field.find("length"))
-      report.expect_equal(object.name + ": length", length->integer(), object.bytes);
+    report.expect_equal(object.name + ": file", field["file"].text(), object.file);
+    report.expect_equal(object.name + ": offset", field["offset"].integer(), object.begin);
+    report.expect_equal(object.name + ": length", field["length"].integer(), object.bytes);
   }
 }
 
@@ -173,6 +214,7 @@ void verify_dcp_native(const RecordedCase& recorded, const VerifyOptions&, CaseR
   report.expect_equal("number of paths", recorded["paths"].size(), catalog.paths.size());
   checkpoint::DcpMetadata metadata = checkpoint::read_dcp_metadata(read_file(
       store, checkpoint::joined(folder, checkpoint::dcp_metadata_file), metadata_bytes_max));
+  report.expect_equal("version", recorded["version"].text(), metadata.version);
   for (const CaseField& field : objects) {
     std::string name = field["fqn"].text();
     const checkpoint::StoredObject* object = catalog.find_object(name);
@@ -205,16 +247,43 @@ Schema dcp_hf_schema() {
   Schema file =
       object({expected("header_len", count), expected("metadata", or_null(map(any_text()))),
               expected("names", list(text()))});
+  Schema writer =
+      object({required("form", word({"hf"})), required("distributed", flag()),
+              required("consolidate", flag()), optional("index", map(integer({.min = 1})))});
+  Schema index = object({expected("metadata", object({expected("total_size", count)})),
+                         expected("weight_map", map(text()))});
+  Schema tensor = dcp_tensor_schema(chunk, {expected("whole", object(whole)).or_absent()});
   return object(
-      {required("dir", text()), required("world", integer({.min = 1})), optional("mesh", any()),
-       optional("writer", any()),
-       required("tensors", list(dcp_tensor_schema(chunk, {optional("whole", object(whole))}))),
-       expected("files", map(file)), optional("index", any()), optional("fault", text()),
-       optional("save_error", any_text())});
+      {required("dir", text()), required("world", world_schema()), required("mesh", mesh_schema()),
+       required("writer", writer).because("for human readers"), required("tensors", list(tensor)),
+       expected("files", map(file)), expected("index", or_null(index)), label("fault", text()),
+       label("save_error", any_text())});
+}
+
+// Returns the names of all safetensors files of the case's folder, shards in it too.
+std::vector<std::string> safetensors_files(const checkpoint::Store& store, const std::string& dir) {
+  std::vector<std::string> files = store.files(dir);
+  std::erase_if(files, [](const std::string& name) { return !name.ends_with(".safetensors"); });
+  return files;
+}
+
+// The index names each tensor's file and counts all bytes.
+void compare_index(const RecordedCase& recorded, const checkpoint::Store& store,
+                   CaseReport& report) {
+  std::string file = checkpoint::joined(recorded["dir"].text(), checkpoint::safetensors_index_file);
+  bool is_there = store.size(file).has_value();
+  CaseField index = recorded["index"];
+  if (!report.expect_equal("has an index", !index.is_null(), is_there) || !is_there) return;
+  std::vector<std::byte> bytes = read_file(store, file, metadata_bytes_max);
+  auto stored = nlohmann::json::parse(reinterpret_cast<const char*>(bytes.data()),
+                                      reinterpret_cast<const char*>(bytes.data()) + bytes.size());
+  expect_same(report, "index", index.value(), stored);
 }
 
 void compare_files(const RecordedCase& recorded, const checkpoint::Store& store,
                    CaseReport& report) {
+  report.expect_equal("files", recorded["files"].keys(),
+                      safetensors_files(store, recorded["dir"].text()));
   for (const std::string& name : recorded["files"].keys()) {
     CaseField file = recorded["files"][name];
     auto header = checkpoint::read_safetensors_header(
@@ -228,10 +297,7 @@ void compare_files(const RecordedCase& recorded, const checkpoint::Store& store,
     if (metadata != header.metadata) report.mismatch(name + ": metadata differ");
     std::vector<std::string> names;
     for (const auto& entry : header.tensors) names.push_back(entry.name);
-    std::vector<std::string> listed = file["names"].texts();
-    std::sort(names.begin(), names.end());
-    std::sort(listed.begin(), listed.end());
-    report.expect_equal(name + ": names", listed, names);
+    report.expect_equal(name + ": names", file["names"].texts(), names);
   }
 }
 
@@ -270,6 +336,7 @@ void verify_dcp_hf(const RecordedCase& recorded, const VerifyOptions&, CaseRepor
   auto store = case_folder(recorded);
   std::string dir = recorded["dir"].text();
   compare_files(recorded, store, report);
+  compare_index(recorded, store, report);
   std::vector<std::string> below = store.folders(dir);
   bool has_shards = std::find(below.begin(), below.end(), "sharded") != below.end();
   std::string folder = has_shards ? checkpoint::joined(dir, "sharded") : dir;
@@ -280,7 +347,10 @@ void verify_dcp_hf(const RecordedCase& recorded, const VerifyOptions&, CaseRepor
       [&](const StoredTensor& tensor, std::size_t i, const std::string& who,
           const CaseField& field) { compare_box(read, field, who, dir, tensor, tensor.chunks[i]); },
       [&](const CaseField& field) {
-        if (!field.has("whole")) return;
+        bool is_whole = has_shards && !recorded["index"].is_null();
+        report.expect_equal(field["fqn"].text() + ": has a consolidated form", field.has("whole"),
+                            is_whole);
+        if (!field.has("whole") || !is_whole) return;
         if (!consolidated)
           consolidated.emplace(
               ReadDcp{store, {checkpoint::read_hugging_face(store, dir), dir}, report});

@@ -45,6 +45,14 @@ std::vector<std::optional<Box>> boxes_of(const CaseField& layout, const Shape& s
   }
   Placements placements = read_placements(layout["placements"]);
   RankList ranks = mesh.rank_list();
+  bool is_list = !mesh.ranks || std::int64_t(mesh.ranks->size()) == numel(mesh.shape);
+  bool is_inside =
+      !mesh.ranks || std::all_of(mesh.ranks->begin(), mesh.ranks->end(),
+                                 [&](std::int64_t rank) { return rank >= 0 && rank < mesh.world; });
+  if (!is_list || !is_inside)
+    layout["mesh"]["ranks"].reject(fmt::format("{} ranks of the world", numel(mesh.shape)));
+  if (placements.size() != mesh.shape.size())
+    layout["placements"].reject(fmt::format("one for each of {} mesh dims", mesh.shape.size()));
   Dims coordinate(mesh.shape.size(), 0);
   std::int64_t place = 0;
   do {

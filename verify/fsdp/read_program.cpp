@@ -3,6 +3,7 @@
 #include "verify/case_model.h"
 #include "verify/case_work.h"
 #include "verify/fsdp/read_plan.h"
+#include "verify/fsdp/setters.h"
 
 namespace simmesh {
 
@@ -156,9 +157,16 @@ ProgramStep read_step(const CaseField& field, DType dtype) {
   return step;
 }
 
-std::vector<ProgramStep> read_program(const CaseField& field, DType dtype) {
+std::vector<ProgramStep> read_program(const CaseField& field, DType dtype,
+                                      const ProgramOptions& options) {
   std::vector<ProgramStep> program;
-  for (const CaseField& step : field.items()) program.push_back(read_step(step, dtype));
+  for (const CaseField& entry : field.items()) {
+    program.push_back(read_step(entry, dtype));
+    const ProgramStep& step = program.back();
+    bool is_sound = step.act != "set" || step.expect_error || fits_setter(step.what, step.value);
+    if (!is_sound && !options.makes_mistakes)
+      entry["value"].reject("a value of the type that set_" + step.what + " takes");
+  }
   return program;
 }
 

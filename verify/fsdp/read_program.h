@@ -24,8 +24,13 @@ Schema input_schema();
 Schema whole_input_schema();
 
 // read_program reads a list of steps; inputs without a dtype get `dtype`. It skips fields with
-// expected results.
-std::vector<ProgramStep> read_program(const CaseField& field, DType dtype);
+// expected results. Raises a BadCase where a step sets a value of another type than the setter's,
+// unless the program is one that makes mistakes.
+struct ProgramOptions {
+  bool makes_mistakes = false;
+};
+std::vector<ProgramStep> read_program(const CaseField& field, DType dtype,
+                                      const ProgramOptions& options = {});
 
 // require_program raises a BadCase where a program on a plan's model takes too much, and where the
 // parameters aren't those of the model.

@@ -72,6 +72,16 @@ const std::map<std::string, Own>& own_setters() {
 
 }  // namespace
 
+bool fits_setter(const std::string& what, const PlainValue& value) {
+  if (recursive_setters().count(what) || own_setters().count(what))
+    return std::holds_alternative<bool>(value);
+  bool is_integer = std::holds_alternative<std::int64_t>(value);
+  if (what == "reduce_scatter_max_input_buffers") return is_integer;
+  if (what != "gradient_divide_factor") return true;
+  return is_integer || std::holds_alternative<double>(value) ||
+         std::holds_alternative<std::monostate>(value);
+}
+
 void set_on_module(nn::Module& module, const std::string& what, const PlainValue& value,
                    std::optional<bool> recurse) {
   if (!fsdp::FSDPState::of(module))

@@ -15,4 +15,8 @@ namespace simmesh {
 void set_on_module(nn::Module& module, const std::string& what, const PlainValue& value,
                    std::optional<bool> recurse);
 
+// fits_setter is true if a value has the type that PyTorch documents for set_<what>: an int for the
+// buffers, a number or None for the divide factor, and else a bool. An unknown method takes any.
+bool fits_setter(const std::string& what, const PlainValue& value);
+
 }  // namespace simmesh

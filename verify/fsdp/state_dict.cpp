@@ -43,8 +43,10 @@ Schema facts_schema() {
 // Returns the fields for the state after a step of the program.
 StepFields fields_of_step() {
   using namespace schema;
-  Schema raises =
-      or_null(object({expected("type", text()), expected("words", list(text(), {.min = 1}))}));
+  Schema raises = or_null(
+      object({expected("type", text()),
+              expected("words", list(text(), {.min = 1}))
+                  .because("words are in no order, and fewer or shorter ones ask for less")}));
   return {
       .all = {expected("facts", facts_schema()), expected("events", events_schema()).or_absent(),
               expected("raises", raises).or_absent()},

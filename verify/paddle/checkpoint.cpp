@@ -47,10 +47,10 @@ Schema paddle_checkpoint_schema() {
                  optional("save_options", object({optional("save_replicas", flag())})),
                  expected("files", list(text())), expected("contents", map(map(bits))),
                  expected("state", map(list(entry))), expected("storage", list(place)),
-                 expected("names", map(list(any()))), expected("local", flag()),
+                 expected("names", map(list(text()))), expected("local", flag()),
                  expected("reads", list(or_null(list(text())))),
                  expected("read_items", list(list(item))), expected("after", list(map(bits))),
-                 optional("oracle", any())});
+                 label("oracle", yes())});
 }
 
 std::string file_of(std::size_t rank) { return fmt::format("{}_0.distcp", rank); }
@@ -83,6 +83,8 @@ void add_shards(const RecordedCase& recorded, const std::string& name, const Cas
   std::string own_mesh = std::string(side) + "_mesh";
   CaseMesh mesh = tensor.has(own_mesh) ? read_mesh_at(tensor, own_mesh) : read_mesh(recorded);
   RankList ranks = mesh.rank_list();
+  if (mesh.ranks && std::int64_t(mesh.ranks->size()) != numel(mesh.shape))
+    layout.reject(fmt::format("a mesh of {} ranks", numel(mesh.shape)));
   Placements placements = read_placements(layout);
   Dims coordinate(mesh.shape.size(), 0);
   std::int64_t place = 0;
@@ -138,7 +140,8 @@ void compare_range(const std::string& what, const CaseField& entry, const FlexSh
 }
 
 void compare_state(const RecordedCase& recorded, const FlexCase& flex,
-                   const std::vector<FlexStorage>& storage, CaseReport& report) {
+                   const std::vector<FlexStorage>& storage, bool save_replicas,
+                   CaseReport& report) {
   for (const std::string& name : flex.names) {
     std::vector<const FlexShard*> shards;
     for (const auto& of_rank : flex.saved)
@@ -168,7 +171,8 @@ void compare_state(const RecordedCase& recorded, const FlexCase& flex,
     report.expect_equal(who + ": offset", places[i]["offset"].dims(), storage[i].shard.box.offsets);
     report.expect_equal(who + ": shape", places[i]["shape"].dims(), storage[i].shard.box.sizes);
     report.expect_equal(who + ": file", places[i]["file"].text(), file_of(storage[i].rank));
-    if (auto replica = places[i].find("replica"))
+    auto replica = places[i].find("replica");
+    if (report.expect_equal(who + ": has a replica", replica.has_value(), save_replicas) && replica)
       report.expect_equal(who + ": replica", replica->integer(), std::int64_t(storage[i].replica));
     compare_range(who, places[i], storage[i].shard, report);
   }
@@ -221,6 +225,17 @@ void compare_items(const RecordedCase& recorded, const FlexCase& flex,
   }
 }
 
+// Each tensor of a flat state dict is known by its own name.
+void compare_names(const RecordedCase& recorded, const FlexCase& flex, CaseReport& report) {
+  CaseField names = recorded["names"];
+  report.expect_equal("number of names", names.size(), flex.names.size());
+  for (const std::string& name : flex.names) {
+    auto path = names.find(name);
+    if (!path) return report.mismatch("no name " + name);
+    report.expect_equal("the path of " + name, path->texts(), std::vector<std::string>{name});
+  }
+}
+
 std::size_t byte_at(const Tensor& tensor, const Dims& index) {
   return std::size_t(checkpoint::element_offset(index, tensor.strides())) *
          bytes_per_element(tensor.dtype());
@@ -270,7 +285,8 @@ void verify_paddle_checkpoint(const RecordedCase& recorded, const VerifyOptions&
     if (auto flag = options->find("save_replicas")) save_replicas = flag->boolean();
   std::vector<FlexStorage> storage = checkpoint::plan_flex_save(flex.saved, save_replicas);
   compare_contents(recorded, flex, storage, report);
-  compare_state(recorded, flex, storage, report);
+  compare_state(recorded, flex, storage, save_replicas, report);
+  compare_names(recorded, flex, report);
 
   checkpoint::FlexLoadPlan plan = checkpoint::plan_flex_load(storage, flex.wanted);
   report.expect_equal("local", recorded["local"].boolean(), plan.is_local);

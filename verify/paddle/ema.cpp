@@ -25,7 +25,8 @@ Schema paddle_ema_schema() {
               expected("status", integer({.min = 0, .max = 1}))});
   Schema step = object({required("step", integer({.min = 1})), required("loss", number()),
                         required("dump", flag()), required("hooks", list(hook)),
-                        optional("ema", bits), optional("ema_float32_buffers", map(bits)),
+                        expected("ema", bits).or_absent(),
+                        expected("ema_float32_buffers", map(bits)).or_absent(),
                         expected("host_optimizer", bits), expected("host_buffers", list(bits))});
   Schema part =
       object({required("buffer", count), required("start", count), required("end", count)});
@@ -103,6 +104,7 @@ class EmaRun {
   void hook(const CaseField& field, const std::string& who, const std::vector<Tensor>& device,
             const CaseField& step);
   void update_averages(const CaseField& step);
+  void compare_averages(const CaseField& field, const std::string& who);
   void compare_bits(const std::string& what, const CaseField& bits, const Tensor& tensor) {
     report_.expect_equal(what + ": shape", bits["shape"].shape(), tensor.shape());
     report_.expect_equal(what + ": hash", bits["hash"].text(), bits_text(tensor));
@@ -137,6 +139,13 @@ void EmaRun::update_averages(const CaseField& step) {
   }
 }
 
+// Returns the schedule's buffer of a parameter buffer, which a case names by its number.
+std::size_t buffer_of(const CaseField& name) {
+  for (std::size_t i = 0; i < 1024; ++i)
+    if (name.text() == std::to_string(i)) return i + 1;
+  name.reject("the number of a buffer");
+}
+
 void EmaRun::hook(const CaseField& field, const std::string& who, const std::vector<Tensor>& device,
                   const CaseField& step) {
   std::vector<CopyRange> copies = schedule_.next();
@@ -146,7 +155,7 @@ void EmaRun::hook(const CaseField& field, const std::string& who, const std::vec
     if (parts[0].text() == "optimizer")
       expected.push_back({0, parts[1].integer(), parts[2].integer()});
     else
-      expected.push_back({std::stoul(parts[1].text()) + 1, parts[2].integer(), parts[3].integer()});
+      expected.push_back({buffer_of(parts[1]), parts[2].integer(), parts[3].integer()});
   }
   if (copies != expected) report_.mismatch(who + "copies other elements");
   for (const CopyRange& copy : copies) {
@@ -178,17 +187,27 @@ void EmaRun::step(std::size_t index, const CaseField& field) {
   if (report_.expect_equal(who + "host_buffers", buffers.size(), host_.size() - 1))
     for (std::size_t i = 0; i < buffers.size(); ++i)
       compare_bits(fmt::format("{}host buffer {}", who, i), buffers[i], host_[i + 1]);
-  auto ema = field.find("ema");
+  compare_averages(field, who);
+}
+
+// With a coefficient there are averages of the optimizer's buffer and of each float32 buffer.
+void EmaRun::compare_averages(const CaseField& field, const std::string& who) {
+  auto ema = field.find("ema"), averaged = field.find("ema_float32_buffers");
+  report_.expect_equal(who + "has an average", ema.has_value(), !averages_.empty());
+  report_.expect_equal(who + "has averages of buffers", averaged.has_value(), !averages_.empty());
+  std::size_t count = 0;
+  for (std::size_t i = 1; i < averages_.size(); ++i) {
+    if (host_[i].dtype() != DType::float32) continue;
+    ++count;
+    std::string key = std::to_string(i - 1);
+    auto bits = averaged ? averaged->find(key) : std::nullopt;
+    if (bits)
+      compare_average(who + "ema of buffer " + key, *bits, i);
+    else
+      report_.mismatch(who + "no average of buffer " + key);
+  }
+  report_.expect_equal(who + "averages of buffers", averaged ? averaged->size() : 0, count);
   if (ema && !averages_.empty()) compare_average(who + "ema", *ema, 0);
-  if (ema && averages_.empty()) report_.mismatch(who + "an average without a coefficient");
-  if (auto averaged = field.find("ema_float32_buffers"); averaged && !averages_.empty())
-    for (const std::string& key : averaged->keys()) {
-      std::size_t buffer = std::stoul(key) + 1;
-      if (buffer < averages_.size())
-        compare_average(who + "ema of buffer " + key, (*averaged)[key], buffer);
-      else
-        report_.mismatch(who + "no buffer " + key);
-    }
 }
 
 void verify_paddle_ema(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {

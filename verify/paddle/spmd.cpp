@@ -6,6 +6,7 @@
 #include "verify/case_mesh.h"
 #include "verify/case_tensor.h"
 #include "verify/paddle/case_layout.h"
+#include "verify/paddle/spmd_signature.h"
 
 namespace simmesh {
 
@@ -48,6 +49,7 @@ paddle::SpmdAttribute read_spmd_attribute(const CaseField& field) {
 }
 
 paddle::SpmdCall read_spmd_call(const RecordedCase& recorded) {
+  require_spmd_signature(recorded["op"].text(), recorded["inputs"], recorded["attrs"]);
   paddle::SpmdCall call{
       .op = recorded["op"].text(), .mesh_shape = recorded["mesh"]["shape"].dims(), .inputs = {}};
   std::int64_t ranks = 1;

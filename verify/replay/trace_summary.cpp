@@ -9,6 +9,7 @@
 #include "verify/case_kind.h"
 #include "verify/replay/case_trace.h"
 #include "verify/replay/chakra_case.h"
+#include "verify/replay/chakra_feeder.h"
 
 namespace simmesh {
 
@@ -17,8 +18,9 @@ namespace {
 schema::Fields execution_trace_fields() {
   using namespace schema;
   Schema count = integer({.min = 0});
-  Schema group = object({expected("pg_name", any_text()), expected("pg_desc", any_text()),
-                         expected("ranks", list(integer())), expected("group_size", count)});
+  Schema group =
+      object({expected("pg_name", any_text()), expected("pg_desc", any_text()).or_absent(),
+              expected("ranks", list(integer())), expected("group_size", count)});
   Fields fields = {expected("schema", text())};
   for (const char* name :
        {"nodes", "unique_ids", "operators", "all_operators", "triton", "comm_nodes",
@@ -57,26 +59,30 @@ Schema trace_summary_schema() {
 }
 
 // Returns the traces of Chakra that a case has, in the order of the files.
-std::vector<replay::ChakraSummary> read_chakra_summaries(const RecordedCase& recorded) {
-  std::vector<replay::ChakraSummary> summaries;
+std::vector<replay::ChakraTrace> read_chakra_traces(const RecordedCase& recorded) {
+  std::vector<replay::ChakraTrace> traces;
   for (const std::string& path : case_trace_paths(recorded))
     replay::for_each_file(path, [&](replay::ByteSource& source) {
       replay::TraceForm form = replay::form_of(source.head());
       if (form == replay::TraceForm::chakra)
-        summaries.push_back(chakra_summary(replay::read_chakra(source)));
+        traces.push_back(replay::read_chakra(source));
       else if (form == replay::TraceForm::chakra_json)
-        summaries.push_back(chakra_summary(replay::read_chakra_json(source)));
+        traces.push_back(replay::read_chakra_json(source));
     });
-  return summaries;
+  return traces;
 }
 
 void verify_chakra(const RecordedCase& recorded, const std::vector<CaseField>& entries,
                    CaseReport& report) {
-  std::vector<replay::ChakraSummary> summaries = read_chakra_summaries(recorded);
-  if (summaries.size() != entries.size())
-    recorded[recorded.has("file") ? "file" : "files"].reject(fmt::format(
-        "{} traces of Chakra, of which there are {}", entries.size(), summaries.size()));
-  for (std::size_t i = 0; i < entries.size(); ++i) compare_chakra(entries[i], summaries[i], report);
+  std::vector<replay::ChakraTrace> traces = read_chakra_traces(recorded);
+  if (traces.size() != entries.size())
+    recorded[recorded.has("file") ? "file" : "files"].reject(
+        fmt::format("{} traces of Chakra, of which there are {}", entries.size(), traces.size()));
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    replay::ChakraSummary summary = chakra_summary(traces[i]);
+    compare_chakra(entries[i], summary, report);
+    if (is_feeder(entries[i])) compare_feeder(entries[i], traces[i], summary.order.size(), report);
+  }
 }
 
 void verify_trace_summary(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {

@@ -73,6 +73,7 @@ class ProgramCheck {
     ended_ = 0;
     open_.clear();
     entered_.clear();
+    open_backward_.clear();
     used_.clear();
     ready_.clear();
     return "";
@@ -95,13 +96,15 @@ class ProgramCheck {
     if (!trains()) return "no backward pass";
     if (!has_backward_ && !open_.empty()) return "the end of the forward pass";
     has_backward_ = true;
+    ++open_backward_[module];
     return entered_.count(module) ? "" : "a module that was entered forward";
   }
 
   std::string leave(std::int64_t module, bool is_forward) {
     run_.clear();
     if (ended_ > 0) return endings[ended_];
-    if (!is_forward) return entered_.count(module) ? "" : "a module that was entered forward";
+    if (!is_forward)
+      return open_backward_[module]-- > 0 ? "" : "a module that was entered backward";
     if (open_.empty()) return "no module that is left forward";
     if (open_.back() != module) return fmt::format("module {} to be left first", open_.back());
     open_.pop_back();
@@ -152,10 +155,11 @@ class ProgramCheck {
   const ScheduleCase& schedule_;
   std::int64_t iteration_ = -1, trained_ = 0;
   bool has_ended_ = false, has_reset_ = false, has_entered_ = false, has_backward_ = false;
-  std::size_t ended_ = 0;           // of the endings of this iteration
-  std::vector<std::int64_t> open_;  // modules entered forward and not left
-  std::set<std::int64_t> entered_, used_, ready_;  // of this iteration
-  std::vector<std::int64_t> run_;                  // gradients since the last call of a module
+  std::size_t ended_ = 0;                               // of the endings of this iteration
+  std::vector<std::int64_t> open_;                      // modules entered forward and not left
+  std::map<std::int64_t, std::int64_t> open_backward_;  // of this iteration, by module
+  std::set<std::int64_t> entered_, used_, ready_;       // of this iteration
+  std::vector<std::int64_t> run_;                       // gradients since the last call of a module
   std::set<std::pair<std::int64_t, std::int64_t>> order_;
   std::map<std::int64_t, bool> has_gradient_;
   std::map<std::int64_t, std::set<std::int64_t>> external_;  // by module

@@ -311,8 +311,8 @@ void ScheduleReplay::drive(std::size_t rank) {
   Driver driver(stage, events, wrong_[rank]);
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     if (!is_driving(expected_[i])) continue;
-    auto next = std::find_if(expected_.begin() + std::ptrdiff_t(i) + 1, expected_.end(),
-                             is_driving);
+    auto next =
+        std::find_if(expected_.begin() + std::ptrdiff_t(i) + 1, expected_.end(), is_driving);
     bool may_fail = next != expected_.end() && name_of(*next) == "EXCEPTION";
     try {
       driver.perform(expected_[i]);
@@ -337,7 +337,8 @@ void ScheduleReplay::run(const VerifyOptions& options, CaseReport& report) {
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (const std::string& text : wrong_[rank])
       report.mismatch(fmt::format("rank {}: {}", rank, text));
-    if (wrong_[rank].empty()) expect_events(report, expected_, of_rank_[rank], std::int64_t(rank), schedule_);
+    if (wrong_[rank].empty())
+      expect_events(report, expected_, of_rank_[rank], std::int64_t(rank), schedule_);
     if (report.failed()) return;
   }
 }

@@ -19,6 +19,7 @@ TEST(VerifySafetensors, NamesWhatDiffersInAFile) {
     testing::expect_fails(value, path, wrong, phrase);
   };
   fails("/bytes", 1, "bytes: expected 1");
+  fails("/sha256", std::string(64, '0'), "sha256: expected");
   fails("/header_len", 1, "header_len: expected 1");
   fails("/metadata", {{"k", "other"}}, "metadata differ");
   fails("/metadata", nullptr, "metadata differ");
@@ -47,6 +48,9 @@ TEST(VerifySafetensors, NamesAVerdictThatDiffers) {
   testing::expect_fails(value, "/bytes", 123456, "bytes: expected 123456");
   json good = value;
   good["file"] = "safetensors_good/dtype_u8.safetensors";
+  json held = testing::first_with("../checkpoint/safetensors.jsonl",
+                                  [&](const json& each) { return each["file"] == good["file"]; });
+  for (const char* name : {"bytes", "sha256"}) good[name] = held[name];
   testing::expect_fails(good, "/must", "reject", "verdict: expected");
 }
 

@@ -20,8 +20,13 @@ TEST(VerifyBandwidth, NamesWhatDiffers) {
   testing::expect_fails(value, "/per_rank/2/ops/0/name", "all_to_all", "rank 2");
 }
 
-TEST(VerifyBandwidth, RefusesARankWithoutATimeline) {
-  testing::expect_bad(bandwidth_case(), "/per_rank/0/rank", 8, "a rank that has a timeline");
+// A rank that is left out, or there twice, would not be compared.
+TEST(VerifyBandwidth, HasEachRankOnce) {
+  json value = bandwidth_case();
+  testing::expect_fails(value, "/per_rank/0/rank", 8, "rank: expected 8");
+  json fewer = value["per_rank"];
+  fewer.erase(0);
+  testing::expect_fails(value, "/per_rank", fewer, "number of ranks: expected");
 }
 
 }  // namespace

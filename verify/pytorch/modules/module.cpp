@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "core/autograd/backward.h"
@@ -74,10 +75,12 @@ Schema module_schema() {
   for (Field& field :
        Fields{required("mesh", mesh_schema()), optional("mesh_dim", text()),
               required("plan", map(style_schema())),
-              required("params", list(named_tensor_schema())), required("input", placed_schema()),
-              optional("target", tensor_schema()), optional("loss", loss_schema()),
-              optional("grad_output", placed_schema()), optional("rounds", yes()),
-              optional("rtol", number_in(0, 1)), expected("params_after", list(piece_schema(true))),
+              required("params", list(named_tensor_schema(), {.min = 1})),
+              required("input", placed_schema()), optional("target", tensor_schema()),
+              optional("loss", loss_schema()), optional("grad_output", placed_schema()),
+              optional("rounds", yes()).because("it tells how the hashes were made"),
+              optional("rtol", number_in(0, 1)).because("a tolerance may be wider"),
+              expected("params_after", list(piece_schema(true))),
               expected("output", piece_schema()), expected("grads", list(piece_schema(true))),
               expected("input_grad", piece_schema()).or_absent(),
               expected("comm_forward", tally_schema(call_collectives)),
@@ -106,6 +109,18 @@ void read_start(const RecordedCase& recorded, ModuleCase& in) {
   if (auto loss = recorded.find("loss")) in.reduction = read_reduction(*loss);
 }
 
+// The case lists each parameter of the module once, in the module's order.
+void require_parameters(const CaseField& field, const ModuleCase& in) {
+  nn::ModulePtr module = make(in.module, in.parameters.front().second.data.dtype);
+  auto own = module->named_parameters();
+  bool is_same =
+      std::equal(own.begin(), own.end(), in.parameters.begin(), in.parameters.end(),
+                 [](const auto& one, const auto& other) {
+                   return one.first == other.first && one.second.shape() == other.second.shape;
+                 });
+  if (!is_same) field.reject("the parameters of the module, with their shapes, in its order");
+}
+
 ModuleCase read_module_case(const RecordedCase& recorded) {
   ModuleCase in;
   in.mesh = read_fitting_mesh(recorded);
@@ -118,6 +133,7 @@ ModuleCase read_module_case(const RecordedCase& recorded) {
   in.plan = read_plan(recorded["plan"]);
   for (const CaseField& parameter : recorded["params"].items())
     in.parameters.emplace_back(parameter["name"].text(), read_tensor(parameter));
+  require_parameters(recorded["params"], in);
   in.input = read_placed(recorded["input"]);
   read_start(recorded, in);
   for (const CaseField& piece : recorded["params_after"].items())

@@ -9,25 +9,73 @@ namespace simmesh {
 namespace {
 
 bool is_identifier(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz"
-                                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
-                              std::string_view::npos;
+  return !text.empty() && text.find_first_not_of(
+                              "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
 }
 
-constexpr std::string_view overloads[] = {
-    "default",      "Tensor",        "Scalar",       "Tensor_Scalar",   "Tensor_Tensor",
-    "Scalar_Tensor", "ScalarList",   "ScalarSelf",   "ScalarOther",     "List",
-    "Tensor_mode",  "Scalar_mode",   "Tensor_float", "Tensor_int",      "TensorList",
-    "int",          "dim",           "dims",         "dim_max",         "dim_min",
-    "dim_IntList",  "dim_int",       "dim_values",   "dtype",           "correction",
-    "self",         "other",         "stable",       "self_Tensor",     "self_int",
-    "value",        "src",           "value_reduce", "reduce",          "two",
-    "decimals",     "sizes",         "sections",     "indices",         "ScalarOpt_dim",
-    "ScalarOpt_dim_dtype",           "ScalarOpt_dtype",                 "Tensor_list",
-    "int_Tensor",   "int_Scalar",    "scalar",       "tensor",          "vec",
-    "start",        "start_step",    "low",          "from",            "to",
-    "grad_input",   "tensor_indices_or_sections",    "array",           "x",
-    "dx",           "tensor_lr",     "full",         "padding",         "t"};
+constexpr std::string_view overload_words[] = {"default",
+                                               "Tensor",
+                                               "Scalar",
+                                               "Tensor_Scalar",
+                                               "Tensor_Tensor",
+                                               "Scalar_Tensor",
+                                               "ScalarList",
+                                               "ScalarSelf",
+                                               "ScalarOther",
+                                               "List",
+                                               "Tensor_mode",
+                                               "Scalar_mode",
+                                               "Tensor_float",
+                                               "Tensor_int",
+                                               "TensorList",
+                                               "int",
+                                               "dim",
+                                               "dims",
+                                               "dim_max",
+                                               "dim_min",
+                                               "dim_IntList",
+                                               "dim_int",
+                                               "dim_values",
+                                               "dtype",
+                                               "correction",
+                                               "self",
+                                               "other",
+                                               "stable",
+                                               "self_Tensor",
+                                               "self_int",
+                                               "value",
+                                               "src",
+                                               "value_reduce",
+                                               "reduce",
+                                               "two",
+                                               "decimals",
+                                               "sizes",
+                                               "sections",
+                                               "indices",
+                                               "ScalarOpt_dim",
+                                               "ScalarOpt_dim_dtype",
+                                               "ScalarOpt_dtype",
+                                               "Tensor_list",
+                                               "int_Tensor",
+                                               "int_Scalar",
+                                               "scalar",
+                                               "tensor",
+                                               "vec",
+                                               "start",
+                                               "start_step",
+                                               "low",
+                                               "from",
+                                               "to",
+                                               "grad_input",
+                                               "tensor_indices_or_sections",
+                                               "array",
+                                               "x",
+                                               "dx",
+                                               "tensor_lr",
+                                               "full",
+                                               "padding",
+                                               "t"};
 
 // Other names under which a function is one operator. A leading underscore, the prefixes of
 // torch.linalg and torch.special and native_, and the suffixes _forward, _with_indices and _copy
@@ -164,8 +212,8 @@ bool is_aten_operator(const std::string& text) {
   if (!text.starts_with("aten.")) return false;
   AtenOperator parts = parse_aten_operator(text);
   return is_identifier(parts.name) &&
-         std::find(std::begin(overloads), std::end(overloads), parts.overload) !=
-             std::end(overloads);
+         std::find(std::begin(overload_words), std::end(overload_words), parts.overload) !=
+             std::end(overload_words);
 }
 
 AtenOperator parse_aten_operator(std::string_view text) {

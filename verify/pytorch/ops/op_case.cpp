@@ -32,29 +32,35 @@ CaseTensor read_input_tensor(const CaseField& field, bool is_complex) {
   return tensor;
 }
 
+Schema steps_of_function(const Schema& placed) {
+  using namespace schema;
+  return list(object({required("op", spelled("an operator of PyTorch", is_aten_operator)),
+                      required("in", placed), required("used", placed), required("out", placed)}));
+}
+
 schema::Fields call_fields() {
   using namespace schema;
   Schema placed = list(or_null(case_placements_schema()));
-  return {required("family", text()),
-          required("op", text()),
+  return {required("family", text()).because("a label"),
+          required("op", text()).because("a label"),
           required("torch", text()),
           required("mesh", mesh_schema()),
           required("inputs", list(op_input_schema(), {.max = inputs_max})),
           required("args", list(python_value_schema())),
           optional("kwargs", map(python_value_schema())),
           optional("inplace", yes()),
-          optional("aten", spelled("an operator of PyTorch", is_aten_operator)),
-          optional("steps", list(object({required("op", spelled("an operator", is_aten_operator)),
-                                         required("in", placed), required("used", placed),
-                                         required("out", placed)}))),
-          optional("used", placed),
-          optional("rounds", yes()),
-          optional("rtol", number_in(0, 1)),
+          expected("aten", spelled("an operator of PyTorch", is_aten_operator)).or_absent(),
+          optional("steps", steps_of_function(placed))
+              .because("a program may split the function otherwise than PyTorch does"),
+          expected("used", placed).or_absent(),
+          optional("rounds", yes()).because("it tells how the hashes were made"),
+          optional("rtol", number_in(0, 1)).because("a tolerance may be wider"),
           expected("outputs", list(result_schema())).or_absent(),
-          optional("output_placements", list(or_null(case_placements_schema()))),
+          optional("output_placements", list(or_null(case_placements_schema())))
+              .because("a disputed result"),
           expected("comm", tally_schema(call_collectives)).or_absent(),
-          optional("error", refusal_class()),
-          optional("message_contains", text())};
+          expected("error", refusal_class()).or_absent(),
+          expected("message_contains", text()).or_absent()};
 }
 
 // Returns the name under which the function of a case takes its tensors.

@@ -11,8 +11,8 @@ namespace simmesh {
 
 namespace {
 
-// Refusals of PyTorch that a right result may go beyond: for want of a strategy, and of attention by
-// plain products where these can't be split.
+// Refusals of PyTorch that a right result may go beyond: for want of a strategy, and of attention
+// by plain products where these can't be split.
 struct Refusal {
   std::string_view error, phrase;
 };
@@ -185,6 +185,11 @@ void OpExpectation::check_refusal(const std::vector<OpRun>& runs, const Error* e
     report.mismatch(fmt::format(
         "expected {}, got a {}{}: {}", expected, to_string(error->kind()),
         stage_of(runs) == OpRun::Stage::backward ? " in the backward pass" : "", error->what()));
+  if (!is_backward_refusal_) return;
+  ResultDifferences differences;
+  for (std::size_t rank = 0; rank < runs.size(); ++rank)
+    compare_used(runs[rank], rank, differences);
+  add_all(differences.of_plan, report);
 }
 
 bool OpExpectation::is_recorded_refusal(const std::vector<OpRun>& runs, const Error& error) const {
@@ -253,8 +258,7 @@ void OpExpectation::compare_gradients(const OpRun& run, std::size_t rank,
     auto expected = std::find_if(in_.gradients.begin(), in_.gradients.end(),
                                  [&](const RecordedResult& one) { return one.input == input; });
     if (expected != in_.gradients.end())
-      compare_result(*expected, actual, {.rank = rank, .closeness = closeness, .what = what},
-                     own);
+      compare_result(*expected, actual, {.rank = rank, .closeness = closeness, .what = what}, own);
     else if (actual.is_there())
       own.of_values.push_back(fmt::format("rank {}: expected no {}", rank, what));
   }

@@ -54,9 +54,8 @@ Schema rules_schema() {
                  required("inputs", list(std::move(input), {.max = 64})),
                  required("args", list(python_value_schema())),
                  optional("kwargs", map(python_value_schema())),
-                 optional("candidates", list(case_placements_schema(), {.max = 64})),
-                 expected("tried", integer({.min = 0})).or_absent(),
-                 expected("rows", list(std::move(row)))});
+                 required("candidates", list(case_placements_schema(), {.max = 64})),
+                 expected("tried", integer({.min = 0})), expected("rows", list(std::move(row)))});
 }
 
 // Returns numbers that every op takes: indices are below 2.
@@ -83,18 +82,11 @@ Row read_row(const CaseField& field) {
   return row;
 }
 
-// Returns all combinations of the candidates of each input, or of the placements in the rows if
-// there are none.
-std::vector<Placements> read_combinations(const RecordedCase& recorded,
-                                          const std::vector<Row>& rows) {
-  std::vector<Placements> combinations;
-  auto candidates = recorded.find("candidates");
-  if (!candidates) {
-    for (const Row& row : rows) combinations.push_back(row.inputs);
-    return combinations;
-  }
-  combinations.emplace_back();
-  for (const CaseField& field : candidates->items()) {
+// Returns all combinations of the candidates of each input.
+std::vector<Placements> read_combinations(const RecordedCase& recorded) {
+  std::vector<Placements> combinations(1);
+  CaseField candidates = recorded["candidates"], tried = recorded["tried"];
+  for (const CaseField& field : candidates.items()) {
     Placements options = read_case_placements(field);
     std::vector<Placements> longer;
     for (const Placements& begun : combinations)
@@ -102,20 +94,18 @@ std::vector<Placements> read_combinations(const RecordedCase& recorded,
         longer.push_back(begun);
         longer.back().push_back(option);
         if (longer.size() > combinations_max)
-          candidates->reject(fmt::format("at most {} combinations", combinations_max));
+          candidates.reject(fmt::format("at most {} combinations", combinations_max));
       }
     combinations = std::move(longer);
   }
-  if (auto tried = recorded.find("tried");
-      tried && std::size_t(tried->integer()) != combinations.size())
-    tried->reject(fmt::format("the {} combinations of the candidates", combinations.size()));
+  if (std::size_t(tried.integer()) != combinations.size())
+    tried.reject(fmt::format("the {} combinations of the candidates", combinations.size()));
   return combinations;
 }
 
 RulesCase read_rules_case(const RecordedCase& recorded) {
   RulesCase in{.mesh = read_fitting_mesh(recorded), .function = recorded["op"].text()};
-  if (in.mesh.shape.size() != 1 || in.mesh.world > 16)
-    recorded["mesh"].reject("one mesh dim of at most 16 ranks");
+  if (in.mesh.shape != Shape{2}) recorded["mesh"].reject("one mesh dim of two ranks");
   for (const CaseField& input : recorded["inputs"].items()) {
     in.is_complex.push_back(is_complex_dtype(input["dtype"].text()));
     in.inputs.push_back(tensor_of(input, in.inputs.size() + 1));
@@ -128,7 +118,7 @@ RulesCase read_rules_case(const RecordedCase& recorded) {
     for (const std::string& name : kwargs->keys())
       in.keywords[name] = read_python_value((*kwargs)[name], in.inputs.size());
   for (const CaseField& row : recorded["rows"].items()) in.rows.push_back(read_row(row));
-  in.combinations = read_combinations(recorded, in.rows);
+  in.combinations = read_combinations(recorded);
   auto next = in.combinations.begin();
   for (const Row& row : in.rows) {
     next = std::find(next, in.combinations.end(), row.inputs);

@@ -1,27 +1,10 @@
-#pragma once
+#include "verify/schema_walk.h"
 
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <string>
-
-#include "verify/recorded_case.h"
-#include "verify/schema.h"
 #include "verify/schema_check.h"
 
-namespace simmesh::testing {
+namespace simmesh {
 
-// Spot is a value somewhere in a case, with its schema.
-struct Spot {
-  nlohmann::json::json_pointer at;
-  CaseField value;
-  const SchemaNode* schema;
-  bool is_optional = false;  // a field that may be missing
-  bool is_free = false;      // a field of an object that has any names
-  bool is_result = false;    // it is part of what is compared
-};
-
-// for_each_spot calls `visit` for a value and for all values inside it, in order.
-inline void for_each_spot(const Spot& spot, const std::function<void(const Spot&)>& visit) {
+void for_each_spot(const Spot& spot, const std::function<void(const Spot&)>& visit) {
   visit(spot);
   const SchemaNode& node = *spot.schema;
   auto enter = [&](const nlohmann::json::json_pointer& at, const CaseField& value,
@@ -29,7 +12,8 @@ inline void for_each_spot(const Spot& spot, const std::function<void(const Spot&
     return Spot{.at = at,
                 .value = value,
                 .schema = &schema_for(value, *schema),
-                .is_result = spot.is_result};
+                .is_result = spot.is_result,
+                .why_idle = spot.why_idle};
   };
   std::size_t index = 0;
   switch (node.type) {
@@ -55,6 +39,8 @@ inline void for_each_spot(const Spot& spot, const std::function<void(const Spot&
           Spot entry = enter(spot.at / field.name, *value, field.value);
           entry.is_optional = field.is_optional;
           entry.is_result |= field.is_expected;
+          if (!field.why_idle.empty()) entry.why_idle = field.why_idle;
+          entry.why_absent = field.why_absent;
           for_each_spot(entry, visit);
         }
       };
@@ -70,4 +56,9 @@ inline void for_each_spot(const Spot& spot, const std::function<void(const Spot&
   }
 }
 
-}  // namespace simmesh::testing
+Spot whole_case(const RecordedCase& recorded, const SchemaNode& schema) {
+  return {
+      .at = nlohmann::json::json_pointer(), .value = recorded.root(), .schema = &schema.resolved()};
+}
+
+}  // namespace simmesh

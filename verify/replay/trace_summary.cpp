@@ -61,7 +61,7 @@ std::vector<replay::ChakraSummary> read_chakra_summaries(const RecordedCase& rec
   std::vector<replay::ChakraSummary> summaries;
   for (const std::string& path : case_trace_paths(recorded))
     replay::for_each_file(path, [&](replay::ByteSource& source) {
-      replay::TraceForm form = replay::form_of(source.head());
+      replay::TraceForm form = replay::form_of(source);
       if (form == replay::TraceForm::chakra)
         summaries.push_back(chakra_summary(replay::read_chakra(source)));
       else if (form == replay::TraceForm::chakra_json)

@@ -10,7 +10,7 @@ build_packages=(
   g++ "g++-$gcc" cmake ninja-build ccache pkg-config
   libboost-dev libboost-fiber-dev libboost-context-dev libeigen3-dev libfmt-dev
   libmsgsl-dev libxxhash-dev libzip-dev nlohmann-json3-dev libcli11-dev libtomlplusplus-dev
-  libsimdjson-dev libarchive-dev libprotobuf-dev protobuf-compiler
+  libsimdjson-dev libarchive-dev zlib1g-dev libprotobuf-dev protobuf-compiler
   libgtest-dev libgmock-dev googletest librapidcheck-dev libbenchmark-dev
 )
 clang_packages=("clang-$clang")

@@ -1,11 +1,14 @@
 #include "tools/program.h"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <fmt/core.h>
+#include <iostream>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/check/repro.h"
@@ -65,11 +68,14 @@ int run_program(gsl::span<AddSubcommand* const> subcommands, int argc, char** ar
     try {
       program.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-      if (error.get_exit_code() == 0) return program.exit(error);
-      return refuse(problem_of(program, error, argc, argv));
+      if (error.get_exit_code() != 0) return refuse(problem_of(program, error, argc, argv));
+      status = program.exit(error);
     }
-    if (std::fflush(stdout) != 0)
-      return refuse("expected to write to standard output, got an error");
+    // Help is printed by the library, to the stream.
+    errno = 0;
+    if (!std::cout.flush() || std::fflush(stdout) != 0)
+      return refuse(fmt::format("expected to write to standard output, got an error: {}",
+                                std::generic_category().message(errno)));
   } catch (const std::bad_alloc&) {
     return refuse("not enough memory");
   } catch (const std::exception& error) {

@@ -9,14 +9,17 @@
 #include "core/check/shell_word.h"
 #include "core/check/write_file.h"
 #include "core/engine/reports/interrupt.h"
-#include "replay/read/trace_form.h"
-#include "replay/read/unpack.h"
+#include "replay/chakra/graph_job.h"
+#include "replay/chakra/write_chakra.h"
+#include "replay/job/found_files.h"
 #include "replay/report/report_html.h"
 #include "replay/report/report_job.h"
 #include "replay/report/report_json.h"
 #include "replay/report/report_text.h"
 #include "replay/timeline/read_timeline.h"
+#include "replay/write/write_execution_trace.h"
 #include "tools/commands.h"
+#include "tools/lost_trace.h"
 #include "tools/run_options.h"
 
 namespace simmesh {
@@ -34,6 +37,8 @@ struct ReplayArguments {
   std::string allocation = "lazy";
   std::string payload = "small";
   std::string html;
+  std::string chakra;           // a folder, to which the traces are written
+  std::string execution_trace;  // as above
   std::int64_t schedules = 1;
   std::int64_t iterations = 1;
   std::int64_t warm_up = 0;
@@ -108,25 +113,7 @@ Rule parse_payload(const std::string& name) {
   raise(ErrorKind::value_error, replay_place, "--payload: expected small or wide, got '{}'", name);
 }
 
-// The forms of traces that the paths hold.
-struct FoundForms {
-  bool has_traces = false;
-  bool has_timelines = false;
-};
-
-FoundForms look_at(const std::vector<std::string>& paths) {
-  FoundForms found;
-  for (const std::string& path : paths)
-    replay::for_each_file(path, [&](replay::ByteSource& source) {
-      bool is_timeline = replay::form_of(source.head()) == replay::TraceForm::timeline;
-      found.has_timelines |= is_timeline;
-      found.has_traces |= !is_timeline;
-    });
-  return found;
-}
-
-replay::JobReportOptions options_of(const ReplayArguments& arguments) {
-  RunWords words = arguments.run.words();
+replay::JobReportOptions options_of(const ReplayArguments& arguments, const RunWords& words) {
   replay::JobReportOptions options{.replays = !arguments.only_checks,
                                    .schedules = arguments.schedules,
                                    .jobs = arguments.run.jobs};
@@ -167,6 +154,13 @@ std::string reproduce_line(const ReplayArguments& arguments) {
   return line + flags(arguments.run.words());
 }
 
+// The schema that is written has strides; what traces of older schemas lack is left empty.
+void write_traces(const replay::TraceJob& job, const std::string& folder) {
+  replay::TraceJob written = job;
+  for (replay::RankTrace& rank : written.ranks) rank.trace.has_strides = true;
+  replay::write_job(written, folder);
+}
+
 void expect_html(const std::string& path) {
   if (path.empty()) return;
   if (!path.ends_with(".html"))
@@ -177,18 +171,29 @@ void expect_html(const std::string& path) {
 
 int run_replay(const ReplayArguments& arguments) {
   expect_html(arguments.html);
-  replay::JobReportOptions options = options_of(arguments);
+  RunWords words = arguments.run.words();
+  replay::JobReportOptions options = options_of(arguments, words);
   for (const std::string& text : arguments.what_if) options.what_if.push_back(parse_what_if(text));
   Interrupt::on_sigint();
-  FoundForms found = look_at(arguments.paths);
+  replay::FoundFiles found = replay::find_files(arguments.paths);
   replay::TraceJob job;
   std::optional<replay::JobTimeline> timeline;
   if (found.has_traces) job = replay::read_job(arguments.paths);
+  if (found.has_chakra) replay::add_graphs(arguments.paths, job);
+  if (!arguments.chakra.empty()) replay::write_chakra_job(job, arguments.chakra);
+  if (!arguments.execution_trace.empty()) write_traces(job, arguments.execution_trace);
   if (found.has_timelines) timeline = replay::read_timelines(arguments.paths);
   if (job.ranks.empty() && job.findings.empty() && !timeline)
-    raise(ErrorKind::value_error, replay_place, "expected traces, got none in {}",
-          arguments.paths.front());
-  replay::JobReport report = replay::report_job(std::move(job), std::move(timeline), options);
+    raise(ErrorKind::value_error, replay_place, "expected traces, got none in {}{}",
+          arguments.paths.front(),
+          found.left_out.empty() ? "" : "; " + replay::left_out_words(found.left_out));
+  LostTrace lost;
+  replay::JobReport report = lost.run(words, [&](const RunWords& traced) {
+    options.run.world.trace_file = traced.trace_file;
+    if (traced.trace_file.empty()) return report_job(std::move(job), std::move(timeline), options);
+    return report_job(job, timeline, options);
+  });
+  report.left_out = std::move(found.left_out);
   if (report.failed() > 0) report.reproduce = reproduce_line(arguments);
   if (!arguments.html.empty()) write_file(arguments.html, replay::to_html(report), "the page");
   if (arguments.output.json)
@@ -197,6 +202,7 @@ int run_replay(const ReplayArguments& arguments) {
     fmt::print("{}\n", replay::last_line(report));
   else
     fmt::print("{}", replay::to_text(report));
+  lost.raise_again();
   if (Interrupt::requested()) {
     std::fputs("simmesh: interrupted\n", stderr);
     return Interrupt::exit_status;
@@ -245,6 +251,13 @@ void add_replay_command(CLI::App& program, int& status) {
   app->add_option("--html", arguments->html,
                   "page with the timeline, what all-to-alls send, and memory over time")
       ->type_name("OUT.html");
+  app->add_option("--execution-trace", arguments->execution_trace,
+                  "write the traces as execution traces, also those of Chakra: a folder for "
+                  "rank-N.json.gz")
+      ->type_name("DIR");
+  app->add_option("--chakra", arguments->chakra,
+                  "write the traces as Chakra's graphs: a folder for rank-N.et")
+      ->type_name("DIR");
   arguments->run.add_to(*app, RunOptions::Runs::traces, "schedules");
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run_replay(*arguments); });

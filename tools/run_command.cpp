@@ -11,6 +11,7 @@
 #include "replay/write/make_folder.h"
 #include "tools/commands.h"
 #include "tools/gate_memory_check.h"
+#include "tools/lost_trace.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
 
@@ -73,11 +74,16 @@ int run(const RunArguments& arguments, const RunWords& options) {
   for (const GateFile& gate : gates)
     expect_memory_of(gate, std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
   std::vector<GateResult> results;
+  LostTrace lost;  // of one gate: several aren't traced
   Interrupt::on_sigint();
   run_ordered<GateResult>(
       {.count = gates.size(), .threads = std::size_t(arguments.run.jobs)},
       [&] {
-        return [&](std::uint64_t i) { return run_gate(gates[i], options, arguments.folders); };
+        return [&](std::uint64_t i) {
+          return lost.run(options, [&](const RunWords& words) {
+            return run_gate(gates[i], words, arguments.folders);
+          });
+        };
       },
       [&](std::uint64_t, GateResult result) {
         results.push_back(std::move(result));
@@ -87,6 +93,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
     write_file(arguments.picture, results[0].zero_schedule, "the picture");
   print_report(arguments.output.json ? to_json(results)
                                      : to_text(results, {.quiet = arguments.output.quiet}));
+  lost.raise_again();
   if (Interrupt::requested()) {
     std::fputs("simmesh: interrupted\n", stderr);
     return Interrupt::exit_status;

@@ -35,7 +35,7 @@ double gigabytes_per_second(double bytes, double length_us) {
 }
 
 std::optional<CommBandwidth> bandwidth_of(const JobTimeline& job, const RankTimeline& rank,
-                                          std::uint32_t index, double shortest_us) {
+                                          std::uint32_t index, std::optional<double> shortest_us) {
   const TimelineComm& comm = rank.comms[index];
   std::optional<double> factor = bus_factor(comm.name, comm.group_size);
   if (!factor || comm.item_bytes <= 0) return std::nullopt;
@@ -54,17 +54,18 @@ std::optional<CommBandwidth> bandwidth_of(const JobTimeline& job, const RankTime
                 double(comm.item_bytes);
     one.busbw = rounded(gigabytes_per_second(one.moved, one.length_us), 2);
   }
-  one.effective = gigabytes_per_second(one.moved, shortest_us);
+  if (shortest_us) one.effective = gigabytes_per_second(one.moved, *shortest_us);
   return one;
 }
 
 // shortest_lengths returns the shortest length of the collective that each communication is part
-// of.
-std::vector<std::vector<double>> shortest_lengths(const JobTimeline& job,
-                                                  const std::vector<JobCollective>& collectives) {
-  std::vector<std::vector<double>> shortest;
+// of, where all parts are there.
+std::vector<std::vector<std::optional<double>>> shortest_lengths(
+    const JobTimeline& job, const std::vector<JobCollective>& collectives) {
+  std::vector<std::vector<std::optional<double>>> shortest;
   for (const RankTimeline& rank : job.ranks) shortest.emplace_back(rank.comms.size());
   for (const JobCollective& collective : collectives) {
+    if (!collective.is_complete()) continue;
     double length = span_of(job, collective.parts.front()).length_us();
     for (const CommPart& part : collective.parts)
       length = std::min(length, span_of(job, part).length_us());
@@ -105,7 +106,7 @@ double rounded(double figure, int decimals) {
 
 std::vector<RankBandwidth> bandwidth_of(const JobTimeline& job,
                                         const std::vector<JobCollective>& collectives) {
-  std::vector<std::vector<double>> shortest = shortest_lengths(job, collectives);
+  std::vector<std::vector<std::optional<double>>> shortest = shortest_lengths(job, collectives);
   std::vector<RankBandwidth> ranks;
   for (std::size_t r = 0; r < job.ranks.size(); ++r) {
     const RankTimeline& rank = job.ranks[r];

@@ -29,8 +29,8 @@ struct CommBandwidth {
   double busbw = 0;
   double moved = 0;  // bytes that a link carries: bytes * bus_factor, or as for busbw
   // moved by the shortest length of the collective on any rank: without the time of waiting for
-  // others.
-  double effective = 0;
+  // others. nullopt where parts of the collective are missing.
+  std::optional<double> effective;
 };
 
 // RankBandwidth is the bandwidths of one rank, and the bytes that its communications moved by the

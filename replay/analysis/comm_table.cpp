@@ -17,7 +17,7 @@ struct RowFigures {
   std::vector<double> lengths_us;
   std::vector<double> busbws;
   std::set<std::uint32_t> groups;
-  double wait_us = 0;
+  std::optional<double> wait_us = 0;
 };
 
 // busbw_by_comm returns the bandwidths by rank and communication; 0 where there is none.
@@ -62,7 +62,10 @@ std::vector<CommRow> comm_table(const JobTimeline& job,
                 comm.group_size, std::string(kernel_name(job, part.part))}];
       row.lengths_us.push_back(part.length_us);
       row.busbws.push_back(busbw[part.part.rank][part.part.comm]);
-      row.wait_us += part.wait_us;
+      if (row.wait_us && part.wait_us)
+        *row.wait_us += *part.wait_us;
+      else
+        row.wait_us.reset();
       if (comm.group) row.groups.insert(*comm.group);
     }
   std::vector<CommRow> table;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct CommRow {
   std::size_t count = 0;   // of communications on all ranks
   Spread length_us;
   Spread busbw;
-  double wait_us = 0;   // on all ranks, beyond the shortest of each collective
+  // On all ranks, beyond the shortest of each collective; nullopt where parts are missing.
+  std::optional<double> wait_us;
   double total_us = 0;  // on all ranks
 };
 

@@ -10,7 +10,7 @@ PathKind kind_of_stretch(SpanKind kind) {
   switch (kind) {
     case SpanKind::compute: return PathKind::compute;
     case SpanKind::copy: return PathKind::copy;
-    default: return PathKind::moving;
+    default: return PathKind::communication;
   }
 }
 
@@ -75,10 +75,14 @@ class Walker {
       add(kind_of_stretch(span.kind), span.begin_us, index);
       return true;
     }
-    const CommPart& last = last_part(job_, collectives_[collective_of_[rank_][*span.comm]]);
-    double moving_begin = span_of(job_, last).begin_us;
+    std::optional<CommPart> last = last_part(job_, collectives_[collective_of_[rank_][*span.comm]]);
+    if (!last) {
+      add(PathKind::communication, span.begin_us, index);
+      return true;
+    }
+    double moving_begin = span_of(job_, *last).begin_us;
     add(PathKind::moving, std::max(moving_begin, span.begin_us), index);
-    rank_ = last.rank;
+    rank_ = last->rank;
     now_us_ = std::min(now_us_, moving_begin);
     return true;
   }
@@ -108,6 +112,7 @@ std::string_view to_string(PathKind kind) {
     case PathKind::compute: return "compute";
     case PathKind::copy: return "copy";
     case PathKind::moving: return "moving";
+    case PathKind::communication: return "communication";
     case PathKind::idle: return "idle";
   }
   return "";

@@ -11,8 +11,9 @@
 namespace simmesh::replay {
 
 // PathKind is the kind of a stretch of the critical path: `moving` is a communication from the time
-// at which its last rank came, `idle` a device that waits for its host.
-enum class PathKind : std::uint8_t { compute, copy, moving, idle };
+// at which its last rank came, `communication` one of which nobody knows who came last, so that it
+// may be moving or waiting, `idle` a device that waits for its host.
+enum class PathKind : std::uint8_t { compute, copy, moving, communication, idle };
 std::string_view to_string(PathKind kind);
 
 // PathStretch is a part of the critical path, on one rank.
@@ -40,7 +41,8 @@ struct CriticalPath {
 
 // critical_path walks back from the last end of a device's span. A computation leads to the span
 // that ended last before it on its rank, and a communication to the rank that came last: the time
-// that other ranks wait for it isn't on the path. Stretches that overlap because clocks of hosts
+// that other ranks wait for it isn't on the path. Where nobody knows who came last, the path stays
+// on its rank. Stretches that overlap because clocks of hosts
 // differ are cut.
 CriticalPath critical_path(const JobTimeline& job, const std::vector<JobCollective>& collectives);
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <replay/chakra/et_def.pb.h>
 
+#include "replay/chakra/old_chakra.h"
 #include "replay/read/bad_trace.h"
 
 namespace simmesh::replay {
@@ -11,8 +12,6 @@ namespace simmesh::replay {
 namespace {
 
 namespace proto = ChakraProtoMsg;
-
-constexpr std::uint8_t tag_of_id = 0x08;  // of Node: field 1, a varint
 
 // MessageReader takes the messages of a source one after another.
 class MessageReader {
@@ -131,16 +130,48 @@ ChakraNode node_of(const proto::Node& from) {
           .attributes = attributes_of(from.attr())};
 }
 
-// Nodes have an id, so a message that begins otherwise is the metadata.
-bool is_metadata(std::string_view message) {
-  return message.empty() || std::uint8_t(message[0]) != tag_of_id;
-}
-
 template <class Message>
 void parse(Message& into, const std::string& message, const MessageReader& reader) {
   if (!into.ParseFromString(message))
     reader.refuse("chakra_message", fmt::format("expected a {} of {} bytes, got something else",
                                                 into.GetTypeName(), message.size()));
+}
+
+// Reads the messages of a file without the metadata of today, whose nodes may have an older layout.
+void read_all_messages(std::string first, MessageReader& reader, ChakraTrace& trace) {
+  std::vector<std::string> messages;
+  do {
+    messages.push_back(std::move(first));
+  } while (reader.next(first));
+  ChakraLayout layout = chakra_layout(messages);
+  proto::Node current;
+  for (const std::string& message : messages) {
+    if (layout == ChakraLayout::current) {
+      parse(current, message, reader);
+      trace.nodes.push_back(node_of(current));
+      continue;
+    }
+    if (&message == &messages.front() && is_chakra_metadata(message)) {
+      auto attributes = read_old_chakra_metadata(message, layout);
+      if (!attributes) reader.refuse("chakra_message", "expected metadata, got something else");
+      trace.metadata = std::move(*attributes);
+      continue;
+    }
+    std::optional<ChakraNode> node = read_old_chakra_node(message, layout);
+    if (!node)
+      reader.refuse("chakra_message",
+                    fmt::format("expected a node of {} bytes in the layout of 2023, got something "
+                                "else",
+                                message.size()));
+    trace.nodes.push_back(std::move(*node));
+  }
+}
+
+// The metadata of today is a version and attributes, that before October 2023 attributes alone, in
+// the place of the version.
+bool is_current_metadata(const std::string& message, proto::GlobalMetadata& metadata) {
+  return is_chakra_metadata(message) && metadata.ParseFromString(message) &&
+         metadata.version().find('\n') == std::string::npos;
 }
 
 }  // namespace
@@ -149,15 +180,17 @@ ChakraTrace read_chakra(ByteSource& source) {
   ChakraTrace trace;
   MessageReader reader(source);
   std::string message;
+  if (!reader.next(message)) return trace;
+  proto::GlobalMetadata metadata;
+  if (!is_current_metadata(message, metadata)) {
+    read_all_messages(std::move(message), reader, trace);
+    trace.messages = reader.messages();
+    return trace;
+  }
+  trace.version = metadata.version();
+  trace.metadata = attributes_of(metadata.attr());
   proto::Node node;
   while (reader.next(message)) {
-    if (reader.messages() == 1 && is_metadata(message)) {
-      proto::GlobalMetadata metadata;
-      parse(metadata, message, reader);
-      trace.version = metadata.version();
-      trace.metadata = attributes_of(metadata.attr());
-      continue;
-    }
     parse(node, message, reader);
     if (!proto::NodeType_IsValid(node.type()) && (node.type() < 0 || node.type() > 255))
       reader.refuse("chakra_message", fmt::format("node {}: expected a type up to 255, got {}",

@@ -35,12 +35,14 @@ struct TraceJob {
 // "worker3_step_12.1694.pt.trace.json"; nullopt where there is none.
 std::optional<std::int64_t> rank_in_name(std::string_view file);
 
-// read_job reads the execution traces of a job: files, folders and archives of them. In a folder or
-// an archive it skips files that aren't named .json or .json.gz, and timelines, but reads the
-// resources of traces (trace_resource.h). Ranks come from the names of the files; where one has
-// none, or two have the same, ranks count in the order of the files. A trace that can't be read is
-// a finding (rules "json", "top_level", "schema"); files that for_each_file refuses raise a
-// ValueError.
+// read_job reads the execution traces of a job: files, folders and archives of them. Chakra's
+// graphs are left out; add_graphs reads them. In a folder or
+// an archive it leaves out files that aren't named .json or .json.gz, timelines, and JSON of other
+// kinds, but reads the resources of traces (trace_resource.h). Ranks come from the names of the
+// files, else from those of their folders, as in "rank3/trace.json"; else they count in the order
+// of the files. Findings are about a trace that can't be read (rules "json", "top_level",
+// "schema") and a second one of a rank, which is left out ("rank_twice"); files that for_each_file
+// refuses raise a ValueError.
 TraceJob read_job(gsl::span<const std::string> paths);
 
 }  // namespace simmesh::replay

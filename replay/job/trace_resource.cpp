@@ -27,15 +27,21 @@ std::int64_t count_bytes(ByteSource& source) {
   return bytes;
 }
 
+std::string_view folder_of(std::string_view file) {
+  std::size_t slash = file.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  std::string_view folder = file.substr(0, slash);
+  return folder.substr(folder.find_last_of("/:") + 1);
+}
+
 }  // namespace
 
+bool is_resource(std::string_view file) { return folder_of(file).ends_with(folder_ending); }
+
 std::optional<TraceResource> read_resource(ByteSource& source) {
-  std::string_view path = source.name();
-  std::size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  std::string_view folder = path.substr(0, slash), name = path.substr(slash + 1);
-  folder.remove_prefix(folder.find_last_of("/:") + 1);
-  if (!folder.ends_with(folder_ending)) return std::nullopt;
+  if (!is_resource(source.name())) return std::nullopt;
+  std::string_view name = source.name(), folder = folder_of(name);
+  name.remove_prefix(name.rfind('/') + 1);
   TraceResource resource{
       .file = source.name(),
       .trace = std::string(folder.substr(0, folder.size() - folder_ending.size()))};

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "replay/read/byte_source.h"
 
@@ -18,6 +19,9 @@ struct TraceResource {
   std::int64_t tensor = 0;           // index among the tensors of the node's inputs
   std::int64_t bytes = 0;
 };
+
+// is_resource is true for the name of a file in such a folder.
+bool is_resource(std::string_view file);
 
 // read_resource reads the name of a file and counts its bytes; nullopt where it isn't in such a
 // folder.

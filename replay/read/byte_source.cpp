@@ -4,17 +4,11 @@
 
 namespace simmesh::replay {
 
-namespace {
-
-constexpr std::size_t head_bytes = 4096;
-
-}  // namespace
-
-std::string_view ByteSource::head() {
-  if (!head_.empty()) return head_;
-  head_.resize(head_bytes);
-  std::size_t count = 0;
-  while (count < head_.size()) {
+std::string_view ByteSource::head(std::size_t bytes) {
+  std::size_t count = head_.size();
+  if (count >= bytes) return std::string_view(head_).substr(0, bytes);
+  head_.resize(bytes);
+  while (count < bytes) {
     std::size_t more = read_more(gsl::span<char>(head_).subspan(count));
     if (more == 0) break;
     count += more;

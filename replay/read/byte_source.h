@@ -18,9 +18,9 @@ class ByteSource {
 
   const std::string& name() const { return name_; }
 
-  // head returns the first bytes, at most 4 KiB, which read returns again. It is for checking the
-  // form of a file, before the first read.
-  std::string_view head();
+  // head returns the first bytes, at most 4 KiB or as many as asked for, which read returns again.
+  // It is for finding out the form of a file, before the first read.
+  std::string_view head(std::size_t bytes = 4096);
 
   // read fills at most all of the places and returns how many; 0 at the end. Raises a ValueError
   // for a damaged archive and where a limit is passed.

@@ -7,6 +7,7 @@
 
 #include "replay/read/bad_trace.h"
 #include "replay/read/json_extent.h"
+#include "replay/read/json_repair.h"
 
 namespace simmesh::replay {
 
@@ -40,7 +41,7 @@ class Window {
 
   void expect(char byte) {
     char came = peek();
-    if (came != byte) fail(fmt::format("expected '{}', got '{}'", byte, came));
+    if (came != byte) fail(fmt::format("expected '{}', got '{}'", byte, shown_bytes({&came, 1})));
     ++at_;
   }
 
@@ -50,8 +51,8 @@ class Window {
     return true;
   }
 
-  // value returns the text of the value that begins here, and moves past it.
-  std::string_view value() {
+  // value returns the value that begins here, and moves past it.
+  JsonPiece value() {
     peek();
     keep_from_here();
     char first = bytes_[at_];
@@ -61,7 +62,7 @@ class Window {
       skip_text();
     else
       skip_scalar();
-    return {bytes_.data() + kept_, at_ - kept_};
+    return {{bytes_.data() + kept_, at_ - kept_}, dropped_ + kept_};
   }
 
   bool only_space_is_left() {
@@ -74,8 +75,10 @@ class Window {
   }
 
   [[noreturn]] void fail(std::string_view what) const {
+    std::string around = text_around({bytes_.data(), end_}, at_);
     throw BadTrace("json", "replay/json",
-                   fmt::format("{}: byte {}: {}", source_.name(), dropped_ + at_, what));
+                   fmt::format("{}: byte {}: {}{}", source_.name(), dropped_ + at_, what,
+                               around.empty() ? "" : " in '" + around + "'"));
   }
 
  private:
@@ -93,7 +96,7 @@ class Window {
     std::size_t room = bytes_.size() - JsonPiece::padding;
     if (end_ == room) {
       if (room >= value_bytes_max_)
-        fail(
+        fail_within_value(
             fmt::format("expected values of at most {} bytes, got a longer one", value_bytes_max_));
       room = std::min(2 * room, value_bytes_max_);
       bytes_.resize(room + JsonPiece::padding);
@@ -104,7 +107,21 @@ class Window {
   }
 
   void need_more() {
-    if (!fill()) fail("expected the end of a value, got the end of the file");
+    if (!fill()) fail_within_value("expected the end of a value, got the end of the file");
+  }
+
+  // A quote without its escape makes a value seem to go on: says the first place that isn't JSON.
+  [[noreturn]] void fail_within_value(std::string_view what) const {
+    try {
+      JsonRepairs repairs;
+      repaired_json({bytes_.data() + kept_, end_ - kept_}, repairs);
+    } catch (const JsonFault& fault) {
+      if (!fault.is_at_end)
+        throw BadTrace("json", "replay/json",
+                       fmt::format("{}: byte {}: {}", source_.name(),
+                                   dropped_ + kept_ + fault.offset, fault.message));
+    }
+    fail(what);
   }
 
   void skip_text() {
@@ -144,7 +161,8 @@ class Window {
       if (at_ < end_) break;
       need_more();
     }
-    if (at_ == kept_) fail(fmt::format("expected a value, got '{}'", bytes_[at_]));
+    if (at_ == kept_)
+      fail(fmt::format("expected a value, got '{}'", shown_bytes({&bytes_[at_], 1})));
   }
 
   ByteSource& source_;
@@ -161,35 +179,56 @@ void read_list(Window& window, std::string_view key, const JsonVisitor& visitor)
   if (visitor.list) visitor.list(key);
   if (window.take_if(']')) return;
   do {
-    std::string_view text = window.value();
-    if (visitor.element) visitor.element(key, {text});
+    JsonPiece element = window.value();
+    if (visitor.element) visitor.element(key, element);
   } while (window.take_if(','));
   window.expect(']');
+}
+
+void read_bare_list(Window& window, const JsonVisitor& visitor) {
+  window.expect('[');
+  if (visitor.list) visitor.list(visitor.bare_list);
+  while (!window.only_space_is_left() && !window.take_if(']')) {
+    JsonPiece element = window.value();
+    if (visitor.element) visitor.element(visitor.bare_list, element);
+    if (window.only_space_is_left()) return;
+    if (!window.take_if(',') && window.peek() != ']') window.expect(',');
+  }
+}
+
+void read_members(Window& window, const JsonVisitor& visitor) {
+  window.expect('{');
+  if (window.take_if('}')) return;
+  do {
+    char first = window.peek();
+    if (first != '"')
+      window.fail(fmt::format("expected a key, got '{}'", shown_bytes({&first, 1})));
+    std::string_view quoted = window.value().text;
+    std::string key(quoted.substr(1, quoted.size() - 2));
+    window.expect(':');
+    if (window.peek() == '[') {
+      read_list(window, key, visitor);
+      continue;
+    }
+    JsonPiece value = window.value();
+    if (visitor.value) visitor.value(key, value);
+  } while (window.take_if(','));
+  window.expect('}');
 }
 
 }  // namespace
 
 void read_json_object(ByteSource& source, const JsonVisitor& visitor, std::size_t value_bytes_max) {
   Window window(source, value_bytes_max);
-  if (window.peek() != '{')
+  char first = window.peek();
+  if (first == '[' && !visitor.bare_list.empty()) {
+    read_bare_list(window, visitor);
+  } else if (first == '{') {
+    read_members(window, visitor);
+  } else {
     throw BadTrace("top_level", "replay/json",
                    fmt::format("{}: expected an object, got text that begins with '{}'",
-                               source.name(), window.peek()));
-  window.expect('{');
-  if (!window.take_if('}')) {
-    do {
-      if (window.peek() != '"') window.fail(fmt::format("expected a key, got '{}'", window.peek()));
-      std::string_view quoted = window.value();
-      std::string key(quoted.substr(1, quoted.size() - 2));
-      window.expect(':');
-      if (window.peek() == '[') {
-        read_list(window, key, visitor);
-        continue;
-      }
-      std::string_view text = window.value();
-      if (visitor.value) visitor.value(key, {text});
-    } while (window.take_if(','));
-    window.expect('}');
+                               source.name(), shown_bytes({&first, 1})));
   }
   if (!window.only_space_is_left()) window.fail("expected the end of the file, got more");
 }

@@ -14,6 +14,7 @@ struct JsonPiece {
   static constexpr std::size_t padding = 64;
 
   std::string_view text;
+  std::size_t offset = 0;  // in the file
 };
 
 // JsonVisitor is called with the contents of an object at its top level. Keys come with their
@@ -24,12 +25,15 @@ struct JsonVisitor {
   std::function<void(std::string_view key, JsonPiece element)> element = nullptr;
   // A value that isn't a list.
   std::function<void(std::string_view key, JsonPiece value)> value = nullptr;
+  // The key under which a list comes that stands in place of the object; empty: it is refused. As
+  // Chrome's format allows, such a list may lack its end.
+  std::string_view bare_list = {};
 };
 
 // read_json_object walks through an object of any size and keeps one value of it at a time: an
 // element of a list at its top level, or another value there. value_bytes_max bounds one of these.
-// Raises a BadTrace for text that isn't JSON at its top level (rule "json", with the byte) and for
-// JSON that isn't an object ("top_level").
+// Raises a BadTrace for text that isn't JSON at its top level (rule "json", with the byte and the
+// text around it) and for JSON that isn't an object ("top_level").
 //
 //   replay::TextSource source("trace", R"({"nodes": [1, 2]})");
 //   std::size_t bytes = 0;

@@ -37,9 +37,9 @@ void NodeReader::read(JsonPiece piece) {
   node_ = {};
   inputs_ = outputs_ = {};
   fields_ = 0;
+  has_bad_id_ = false;
   attributes_begin_ = std::uint32_t(trace_.attributes.size());
-  // The padding that the parser needs follows the text.
-  dom::element node = parser_.parse(piece.text.data(), piece.text.size(), false);
+  dom::element node = values_.read(piece);
   if (!node.is_object()) return report("", "expected a node as an object, got something else");
   for (dom::key_value_pair field : dom::object(node)) read_field(field.key, field.value);
   require_fields();
@@ -49,7 +49,7 @@ void NodeReader::read(JsonPiece piece) {
 void NodeReader::read_field(std::string_view key, const dom::element& value) {
   for (std::size_t i = 0; i < field_names.size(); ++i)
     if (field_names[i] == key) fields_ |= 1u << i;
-  if (key == "id") return set_number(node_.id, value);
+  if (key == "id") return read_id(value);
   if (key == "name") return set_text(node_.name, value);
   if (key == "parent" || key == "ctrl_deps") return set_number(node_.parent, value);
   if (key == "inputs") return read_side(value, inputs_);
@@ -65,6 +65,17 @@ void NodeReader::read_field(std::string_view key, const dom::element& value) {
     outputs_.types = value;
   else if (!value.is_object() && !value.is_array())
     set_attribute(key, value);
+}
+
+// A number in quotes is no id: nodes that name it as their parent wouldn't find it.
+void NodeReader::read_id(const dom::element& value) {
+  if (value.get_int64().get(node_.id) == simdjson::SUCCESS) return;
+  fields_ &= ~(1u << field_id);
+  std::string_view text;
+  report("id", value.get_string().get(text) == simdjson::SUCCESS
+                   ? fmt::format("expected a number, got the text '{}'", shown_bytes(text))
+                   : "expected a number, got something else");
+  has_bad_id_ = true;
 }
 
 // The flat form has the values here and everything else beside them.
@@ -140,7 +151,8 @@ void NodeReader::require_fields() {
         report(field_names[field],
                fmt::format("expected the field '{}', got none", field_names[field]));
   };
-  require({field_id, field_name, field_inputs, field_outputs});
+  if (!has_bad_id_) require({field_id});
+  require({field_name, field_inputs, field_outputs});
   if (has(field_parent))
     require({field_input_shapes, field_input_types, field_output_shapes, field_output_types});
   else
@@ -159,6 +171,9 @@ void NodeReader::finish() {
     trace_.comms.push_back(
         read_comm({node_, inputs_.values->get_array(), node_.attributes}, trace_));
   }
+  if (is_label && inputs_.values && inputs_.values->is_array())
+    if (auto label = read_label_comm(trace_.text(node_.name), inputs_.values->get_array()))
+      labels_.push_back({node_.id, std::move(*label)});
   if (trace_.text(node_.name).find("process_group:init") != std::string_view::npos) read_groups();
   trace_.nodes.push_back(node_);
 }

@@ -2,8 +2,12 @@
 
 #include <simdjson.h>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "replay/read/json_stream.h"
+#include "replay/read/json_value_reader.h"
+#include "replay/read/label_comm.h"
 #include "replay/read/node_arguments.h"
 #include "replay/trace/execution_trace.h"
 
@@ -16,10 +20,15 @@ class NodeReader {
   explicit NodeReader(ExecutionTrace& trace) : trace_(trace) {}
 
   // read adds a node, or a finding (rule "node_fields") where it has no id. Raises a
-  // simdjson_error for what isn't JSON.
+  // JsonFault for what can't be read.
   void read(JsonPiece piece);
 
+  const JsonRepairs& repairs() const { return values_.repairs(); }
+  // take_labels returns the operators that communicate, for adopt_labels.
+  std::vector<AdoptedLabel> take_labels() { return std::move(labels_); }
+
  private:
+  void read_id(const simdjson::dom::element& value);
   void read_field(std::string_view key, const simdjson::dom::element& value);
   void read_side(const simdjson::dom::element& side, NodeArguments& arguments);
   void read_attributes(const simdjson::dom::element& list);
@@ -32,12 +41,14 @@ class NodeReader {
   void report(std::string_view field, std::string message);
 
   ExecutionTrace& trace_;
-  simdjson::dom::parser parser_;
+  JsonValueReader values_;
+  std::vector<AdoptedLabel> labels_;
   // The node that is being read.
   TraceNode node_;
   NodeArguments inputs_;
   NodeArguments outputs_;
   unsigned fields_ = 0;  // that were present, by bits
+  bool has_bad_id_ = false;
   std::uint32_t attributes_begin_ = 0;
 };
 

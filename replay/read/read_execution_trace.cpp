@@ -12,6 +12,7 @@
 #include "replay/read/node_reader.h"
 #include "replay/read/read_ahead.h"
 #include "replay/read/unpack.h"
+#include "replay/trace/finding_at.h"
 
 namespace simmesh::replay {
 
@@ -34,7 +35,11 @@ class TraceReader {
                   .value = [&](std::string_view key, JsonPiece piece) { read_value(key, piece); }});
     if (trace_.schema.text.empty()) refuse("top_level", "expected a schema, got none");
     if (!has_nodes_) refuse("top_level", "expected a list 'nodes', got none");
+    if (nodes_.repairs().sum() > 0)
+      trace_.findings.push_back(warning_at(
+          "json_text", {}, "read although it isn't JSON: " + to_string(nodes_.repairs())));
     sort_nodes();
+    adopt_labels(nodes_.take_labels(), trace_);
     return std::move(trace_);
   }
 
@@ -42,19 +47,21 @@ class TraceReader {
   void read_node(JsonPiece piece) {
     try {
       nodes_.read(piece);
-    } catch (const simdjson::simdjson_error& error) {
-      refuse("json", fmt::format("entry {} of 'nodes': {}", trace_.nodes.size(), error.what()));
+    } catch (const JsonFault& fault) {
+      refuse("json", fmt::format("entry {} of 'nodes', byte {}: {}", trace_.nodes.size(),
+                                 fault.offset, fault.message));
     }
   }
 
   void read_value(std::string_view key, JsonPiece piece) {
     try {
-      simdjson::dom::element value = parser_.parse(piece.text);
+      simdjson::dom::element value = values_.read(piece);
       if (key == "schema") read_schema(value);
       if (key == "start_ts" && value.is_int64()) trace_.start_ms = value.get_int64();
       if (key == "finish_ts" && value.is_int64()) trace_.finish_ms = value.get_int64();
-    } catch (const simdjson::simdjson_error& error) {
-      refuse("json", fmt::format("field '{}': {}", key, error.what()));
+    } catch (const JsonFault& fault) {
+      refuse("json",
+             fmt::format("field '{}', byte {}: {}", shown_bytes(key), fault.offset, fault.message));
     }
     if (key == "nodes") refuse("top_level", "expected 'nodes' as a list, got something else");
   }
@@ -91,7 +98,7 @@ class TraceReader {
   ByteSource& source_;
   ExecutionTrace trace_;
   NodeReader nodes_;
-  simdjson::dom::parser parser_;
+  JsonValueReader values_;  // of the fields beside the nodes
   bool has_nodes_ = false;
 };
 

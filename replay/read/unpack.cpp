@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <archive.h>
 #include <archive_entry.h>
+#include <exception>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "core/check/error.h"
+#include "replay/read/gunzip.h"
 
 namespace simmesh::replay {
 
@@ -22,14 +25,11 @@ struct FreeArchive {
 };
 using ArchiveReader = std::unique_ptr<archive, FreeArchive>;
 
-enum class Form { any, compressed };
-
-ArchiveReader new_reader(Form form) {
+ArchiveReader new_reader() {
   ArchiveReader reader(archive_read_new());
   if (!reader)
     raise(ErrorKind::runtime_error, unpack_place, "there is no memory to unpack anything");
-  archive_read_support_filter_gzip(reader.get());
-  if (form == Form::any) archive_read_support_format_tar(reader.get());
+  archive_read_support_format_tar(reader.get());
   archive_read_support_format_raw(reader.get());
   archive_read_support_format_empty(reader.get());
   return reader;
@@ -46,7 +46,7 @@ ArchiveReader new_reader(Form form) {
 struct Budget {
   const UnpackLimits& limits;
   const std::string& path;
-  archive* outermost = nullptr;
+  std::int64_t packed = 0;
   std::int64_t unpacked = 0;
   std::int64_t members = 0;
 
@@ -55,8 +55,8 @@ struct Budget {
     if (unpacked > limits.bytes_max)
       raise(ErrorKind::value_error, unpack_place,
             "{}: expected at most {} bytes when unpacked, got more", path, limits.bytes_max);
-    std::int64_t packed = std::max<std::int64_t>(archive_filter_bytes(outermost, -1), 1);
-    if (unpacked > limits.ratio_from_bytes && unpacked / packed > limits.ratio_max)
+    if (unpacked > limits.ratio_from_bytes &&
+        unpacked / std::max<std::int64_t>(packed, 1) > limits.ratio_max)
       raise(ErrorKind::value_error, unpack_place,
             "{}: expected at most {} unpacked bytes for each packed one, got {} from {}", path,
             limits.ratio_max, unpacked, packed);
@@ -69,65 +69,97 @@ struct Budget {
   }
 };
 
-// MemberSource is the entry at which an archive's reader stands.
-class MemberSource : public ByteSource {
+// FileSource returns the bytes of a file on disk, and counts them as packed ones.
+class FileSource : public ByteSource {
  public:
-  MemberSource(std::string name, archive* reader, Budget* budget)
-      : ByteSource(std::move(name)), reader_(reader), budget_(budget) {}
+  FileSource(const std::string& path, Budget& budget)
+      : ByteSource(path), stream_(path, std::ios::binary), budget_(budget) {
+    if (!stream_)
+      raise(ErrorKind::value_error, unpack_place, "{}: expected a file that can be read", path);
+  }
 
  protected:
   std::size_t read_more(gsl::span<char> places) override {
-    la_ssize_t count = archive_read_data(reader_, places.data(), places.size());
-    if (count < 0) refuse(name(), reader_);
-    if (budget_) budget_->take(count);
-    return std::size_t(count);
+    stream_.read(places.data(), std::streamsize(places.size()));
+    if (stream_.bad())
+      raise(ErrorKind::value_error, unpack_place, "{}: expected a file that can be read", name());
+    budget_.packed += stream_.gcount();
+    return std::size_t(stream_.gcount());
   }
 
  private:
-  archive* reader_;
-  Budget* budget_;  // null where the bytes are still compressed, and counted once they aren't
+  std::ifstream stream_;
+  Budget& budget_;
 };
 
-// CompressedBytes hands a compressed member to the reader that unpacks it. Exceptions don't cross
-// the library's calls.
-struct CompressedBytes {
+// CountedSource returns the bytes of another source, and counts them as unpacked ones.
+class CountedSource : public ByteSource {
+ public:
+  CountedSource(ByteSource& source, Budget& budget)
+      : ByteSource(source.name()), source_(source), budget_(budget) {}
+
+ protected:
+  std::size_t read_more(gsl::span<char> places) override {
+    std::size_t count = source_.read(places);
+    budget_.take(std::int64_t(count));
+    return count;
+  }
+
+ private:
+  ByteSource& source_;
+  Budget& budget_;
+};
+
+// SourceBytes hands the bytes of a source to the reader of archives. Exceptions don't cross the
+// library's calls.
+struct SourceBytes {
   ByteSource& source;
   std::vector<char> block = std::vector<char>(block_bytes);
   std::exception_ptr error = nullptr;
 
   static la_ssize_t read(archive*, void* self, const void** bytes) {
-    auto& compressed = *static_cast<CompressedBytes*>(self);
-    *bytes = compressed.block.data();
+    auto& from = *static_cast<SourceBytes*>(self);
+    *bytes = from.block.data();
     try {
-      return la_ssize_t(compressed.source.read(compressed.block));
+      return la_ssize_t(from.source.read(from.block));
     } catch (...) {
-      compressed.error = std::current_exception();
+      from.error = std::current_exception();
       return -1;
     }
   }
 };
 
-void visit_compressed(const std::string& name, archive* outer, Budget& budget,
-                      const std::function<void(ByteSource&)>& visit) {
-  MemberSource member(name, outer, nullptr);
-  CompressedBytes compressed{member};
-  ArchiveReader reader = new_reader(Form::compressed);
-  auto refuse_member = [&] {
-    if (compressed.error) std::rethrow_exception(compressed.error);
-    refuse(name, reader.get());
-  };
-  archive_entry* entry = nullptr;
-  if (archive_read_open(reader.get(), &compressed, nullptr, CompressedBytes::read, nullptr) !=
-      ARCHIVE_OK)
-    refuse_member();
-  int status = archive_read_next_header(reader.get(), &entry);
-  if (status != ARCHIVE_OK && status != ARCHIVE_EOF) refuse_member();
-  if (status == ARCHIVE_EOF) {
-    TextSource nothing(name, {});
-    return visit(nothing);
+// MemberSource is the entry at which an archive's reader stands.
+class MemberSource : public ByteSource {
+ public:
+  MemberSource(std::string name, archive* reader, const SourceBytes& bytes)
+      : ByteSource(std::move(name)), reader_(reader), bytes_(bytes) {}
+
+ protected:
+  std::size_t read_more(gsl::span<char> places) override {
+    la_ssize_t count = archive_read_data(reader_, places.data(), places.size());
+    // The library takes some errors for the end.
+    if (count <= 0 && bytes_.error) std::rethrow_exception(bytes_.error);
+    if (count >= 0) return std::size_t(count);
+    refuse(name(), reader_);
   }
-  MemberSource unpacked(name, reader.get(), &budget);
-  visit(unpacked);
+
+ private:
+  archive* reader_;
+  const SourceBytes& bytes_;
+};
+
+// Visits what a source holds, unpacked where gzip compressed it.
+void visit_unpacked(ByteSource& packed, Budget& budget,
+                    const std::function<void(ByteSource&)>& visit) {
+  if (is_gzip(packed.head(2))) {
+    GunzipSource unpacked(packed);
+    CountedSource counted(unpacked, budget);
+    visit(counted);
+  } else {
+    CountedSource counted(packed, budget);
+    visit(counted);
+  }
 }
 
 void require_harmless(const std::string& path, const char* member, archive_entry* entry) {
@@ -145,45 +177,69 @@ void require_harmless(const std::string& path, const char* member, archive_entry
           path, member);
 }
 
-void visit_members(const std::string& path, archive* reader, archive_entry* entry, Budget& budget,
+// OpenArchive is the reader of the archive that a source may be.
+struct OpenArchive {
+  const std::string& path;
+  archive* reader;
+  SourceBytes& bytes;
+
+  [[noreturn]] void refuse_it() const {
+    if (bytes.error) std::rethrow_exception(bytes.error);
+    refuse(path, reader);
+  }
+};
+
+void visit_members(const OpenArchive& open, archive_entry* entry, Budget& budget,
                    const std::function<void(ByteSource&)>& visit) {
   int status = ARCHIVE_OK;
   for (; status == ARCHIVE_OK || status == ARCHIVE_WARN;
-       status = archive_read_next_header(reader, &entry)) {
+       status = archive_read_next_header(open.reader, &entry)) {
     budget.take_member();
     const char* member = archive_entry_pathname(entry);
-    if (!member) raise(ErrorKind::value_error, unpack_place, "{}: a member has no name", path);
-    require_harmless(path, member, entry);
+    if (!member) raise(ErrorKind::value_error, unpack_place, "{}: a member has no name", open.path);
+    require_harmless(open.path, member, entry);
     std::string base = std::filesystem::path(member).filename();
     if (archive_entry_filetype(entry) == AE_IFDIR || base.starts_with("._")) continue;
-    std::string name = path + ":" + member;
-    if (base.ends_with(".gz")) {
-      visit_compressed(name, reader, budget, visit);
-      continue;
-    }
-    MemberSource source(name, reader, &budget);
-    visit(source);
+    MemberSource source(open.path + ":" + member, open.reader, open.bytes);
+    if (base.ends_with(".gz"))
+      visit_unpacked(source, budget, visit);
+    else
+      visit(source);
   }
-  if (status != ARCHIVE_EOF) refuse(path, reader);
+  if (status != ARCHIVE_EOF || open.bytes.error) open.refuse_it();
+  // The checksum of a compressed archive comes after its last member.
+  while (open.bytes.source.read(open.bytes.block) > 0) {
+  }
 }
 
-void visit_file(const std::string& path, const std::function<void(ByteSource&)>& visit,
-                const UnpackLimits& limits) {
-  ArchiveReader reader = new_reader(Form::any);
-  Budget budget{.limits = limits, .path = path, .outermost = reader.get()};
-  if (archive_read_open_filename(reader.get(), path.c_str(), block_bytes) != ARCHIVE_OK)
-    refuse(path, reader.get());
+// A source that isn't an archive is visited as the raw member of one.
+void visit_archive(ByteSource& source, const std::string& path, Budget& budget,
+                   const std::function<void(ByteSource&)>& visit) {
+  ArchiveReader reader = new_reader();
+  SourceBytes bytes{source};
+  OpenArchive open{path, reader.get(), bytes};
+  if (archive_read_open(reader.get(), &bytes, nullptr, SourceBytes::read, nullptr) != ARCHIVE_OK)
+    open.refuse_it();
   archive_entry* entry = nullptr;
   int status = archive_read_next_header(reader.get(), &entry);
+  if (bytes.error) std::rethrow_exception(bytes.error);
   if (status == ARCHIVE_EOF) {
     TextSource nothing(path, {});
     return visit(nothing);
   }
-  if (status != ARCHIVE_OK && status != ARCHIVE_WARN) refuse(path, reader.get());
+  if (status != ARCHIVE_OK && status != ARCHIVE_WARN) open.refuse_it();
   if (archive_format(reader.get()) != ARCHIVE_FORMAT_RAW)
-    return visit_members(path, reader.get(), entry, budget, visit);
-  MemberSource source(path, reader.get(), &budget);
-  visit(source);
+    return visit_members(open, entry, budget, visit);
+  MemberSource member(path, reader.get(), bytes);
+  visit(member);
+}
+
+void visit_file(const std::string& path, const std::function<void(ByteSource&)>& visit,
+                const UnpackLimits& limits) {
+  Budget budget{.limits = limits, .path = path};
+  FileSource file(path, budget);
+  visit_unpacked(file, budget,
+                 [&](ByteSource& source) { visit_archive(source, path, budget, visit); });
 }
 
 std::vector<std::string> files_below(const std::string& folder) {

@@ -21,8 +21,9 @@ struct UnpackLimits {
 // folders, in the order of their names; the members of a .tar or .tar.gz, in the order of the
 // archive; for anything else the file itself. Files that gzip compressed are unpacked, also in an
 // archive. Nothing is written to disk. Side files of macOS ("._name") are left out. Raises a
-// ValueError for a path that doesn't exist, for a damaged archive, for one beyond the limits, and
-// for a member that is a link or a device or whose path is absolute or has "..".
+// ValueError for a path that doesn't exist, for a damaged archive, for a file whose checksum isn't
+// that of its bytes, for one beyond the limits, and for a member that is a link or a device or
+// whose path is absolute or has "..".
 void for_each_file(const std::string& path, const std::function<void(ByteSource&)>& visit,
                    const UnpackLimits& limits = {});
 

@@ -61,6 +61,7 @@ struct ReportedTimes {
   JobSkew skew;
   std::vector<RankBandwidth> bandwidths;
   std::vector<CommRow> table;
+  std::vector<bool> has_device;  // else the figures of `busy` are unknown
   std::vector<RankBusy> busy;
   std::vector<std::vector<OvertakenComm>> overtaken;
   std::vector<ReorderedCollective> reordered;
@@ -86,7 +87,8 @@ struct ReportedWhatIf {
 // JobReport is the whole report about a job, as `simmesh replay` prints it.
 struct JobReport {
   std::vector<ReportedTrace> traces;
-  std::vector<std::string> made_up;  // ranks that have no trace
+  std::vector<std::string> made_up;   // ranks that have no trace
+  std::vector<std::string> left_out;  // files that are no traces
   Findings findings;
   std::vector<JobCheck> checks;
   std::optional<ReportedRun> run;

@@ -25,7 +25,8 @@ svg { display: block; max-width: 100%; height: auto; }
 svg text { font: 10px system-ui, sans-serif; fill: #52606d; } svg .tick { text-anchor: middle; }
 svg .axis { stroke: #dde3e9; } .waiting { fill: #f0a63c; background: #f0a63c; }
 .moving { fill: #2f6fde; background: #2f6fde; } .compute { fill: #4aa972; background: #4aa972; }
-.copy { fill: #9b8ac4; background: #9b8ac4; } polyline { fill: none; stroke-width: 1.5; }
+.copy { fill: #9b8ac4; background: #9b8ac4; }
+.communication { fill: #7d94b5; background: #7d94b5; } polyline { fill: none; stroke-width: 1.5; }
 .lazy { stroke: #2f6fde; } .pre { stroke: #f0a63c; }
 .maps { display: flex; flex-wrap: wrap; gap: 2em; }
 )";
@@ -44,9 +45,11 @@ std::string checks_html(const JobReport& report) {
 }
 
 std::string timeline_html(const ReportedTimes& times) {
-  return fmt::format("<h2>Timeline, {}</h2>\n<p>{}{}{}{}</p>\n",
+  std::string_view unknown = times.skew.waits_unknown > 0 ? "waiting or moving bytes" : "";
+  return fmt::format("<h2>Timeline, {}</h2>\n<p>{}{}{}{}{}</p>\n",
                      times.is_simulated ? "simulated" : "recorded",
                      key("waiting", "waiting for other ranks"), key("moving", "moving bytes"),
+                     unknown.empty() ? "" : key("communication", unknown),
                      key("compute", "computing"), key("copy", "copying")) +
          timeline_svg(times);
 }

@@ -6,6 +6,7 @@
 #include "core/check/error.h"
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/schedules/random_stream.h"
+#include "replay/analysis/check_timelines.h"
 #include "replay/analysis/join_trace.h"
 #include "replay/job/missing_ranks.h"
 #include "replay/report/all_to_all_matrix.h"
@@ -199,19 +200,32 @@ class JobReporter {
     if (simulated.is_complete()) analyse(std::move(simulated.timeline), true);
   }
 
+  void check_recorded(const ReportedTimes& times) {
+    TimelineChecks checks = check_timelines(times.timeline, times.collectives);
+    for (JobCheck& each : timeline_checks(times.timeline, checks))
+      report_.checks.push_back(std::move(each));
+    report_.findings.insert(report_.findings.end(), times.timeline.findings.begin(),
+                            times.timeline.findings.end());
+    report_.findings.insert(report_.findings.end(), checks.findings.begin(), checks.findings.end());
+  }
+
   void analyse(JobTimeline timeline, bool is_simulated) {
     ReportedTimes times{.is_simulated = is_simulated, .timeline = std::move(timeline)};
     times.collectives = job_collectives(times.timeline);
     times.skew = skew_of(times.timeline, times.collectives);
+    if (!is_simulated) check_recorded(times);
     times.bandwidths = bandwidth_of(times.timeline, times.collectives);
     times.table = comm_table(times.timeline, times.collectives);
     for (const RankTimeline& rank : times.timeline.ranks) {
       times.busy.push_back(busy_of(rank));
+      times.has_device.push_back(has_device(rank));
       times.overtaken.push_back(overtaken_comms(rank));
     }
     times.reordered = reordered_collectives(times.timeline, times.collectives);
     times.steps = step_times(times.timeline);
-    times.path = critical_path(times.timeline, times.collectives);
+    // Nobody knows what a host without a device does between its communications.
+    if (std::find(times.has_device.begin(), times.has_device.end(), true) != times.has_device.end())
+      times.path = critical_path(times.timeline, times.collectives);
     report_.times = std::move(times);
   }
 

@@ -1,6 +1,7 @@
 #include "replay/report/report_json.h"
 
 #include <fmt/format.h>
+#include <optional>
 #include <utility>
 
 #include "core/check/json_value.h"
@@ -11,6 +12,12 @@ namespace simmesh::replay {
 namespace {
 
 JsonValue hash_json(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+// A figure that can't be known is null.
+template <class Number>
+JsonValue known(const std::optional<Number>& figure) {
+  return figure ? JsonValue(*figure) : JsonValue();
+}
 
 JsonValue traces_json(const JobReport& report) {
   JsonValue::List traces;
@@ -71,25 +78,27 @@ JsonValue collectives_json(const ReportedTimes& times) {
           JsonValue::object({{"rank", rank.rank},
                              {"begin_us", span_of(times.timeline, part.part).begin_us},
                              {"length_us", part.length_us},
-                             {"wait_us", part.wait_us}});
+                             {"wait_us", known(part.wait_us)}});
       for (const CommBandwidth& each : times.bandwidths[part.part.rank].comms) {
         if (each.comm != part.part.comm) continue;
         fields.set("algbw", each.algbw);
         fields.set("busbw", each.busbw);
-        fields.set("effective", each.effective);
+        fields.set("effective", known(each.effective));
       }
       parts.push_back(std::move(fields));
     }
     const TimelineComm& comm = comm_of(times.timeline, first);
+    auto of_all = [&](double figure) { return skew.shortest_us ? JsonValue(figure) : JsonValue(); };
     list.push_back(JsonValue::object({{"name", comm.name},
                                       {"kernel", kernel_name(times.timeline, first)},
                                       {"in_elements", comm.in_elements},
                                       {"out_elements", comm.out_elements},
                                       {"item_bytes", comm.item_bytes},
-                                      {"start_spread_us", skew.start_spread_us},
-                                      {"end_spread_us", skew.end_spread_us},
-                                      {"moving_us", skew.shortest_us},
-                                      {"last_rank", skew.last_rank},
+                                      {"start_spread_us", of_all(skew.start_spread_us)},
+                                      {"end_spread_us", of_all(skew.end_spread_us)},
+                                      {"members", skew.members},
+                                      {"moving_us", known(skew.shortest_us)},
+                                      {"last_rank", known(skew.last_rank)},
                                       {"ranks", std::move(parts)}}));
   }
   return list;
@@ -114,25 +123,31 @@ JsonValue kinds_json(const std::vector<CommRow>& table) {
                                       {"count", row.count},
                                       {"length_us", spread_json(row.length_us)},
                                       {"busbw", spread_json(row.busbw)},
-                                      {"wait_us", row.wait_us},
+                                      {"wait_us", known(row.wait_us)},
                                       {"total_us", row.total_us}}));
   return list;
 }
 
 JsonValue ranks_json(const ReportedTimes& times) {
   JsonValue::List list;
-  for (std::size_t i = 0; i < times.timeline.ranks.size(); ++i)
-    list.push_back(JsonValue::object({{"rank", times.timeline.ranks[i].rank},
-                                      {"comm_us", times.busy[i].comm_us},
-                                      {"exposed_us", times.busy[i].exposed_us},
-                                      {"overlapped_us", times.busy[i].overlapped_us},
-                                      {"compute_us", times.busy[i].compute_us},
-                                      {"copy_us", times.busy[i].copy_us},
-                                      {"idle_us", times.busy[i].idle_us},
-                                      {"shared_gb_s", times.bandwidths[i].shared},
-                                      {"times_last", times.skew.times_last[i]},
-                                      {"caused_wait_us", times.skew.caused_wait_us[i]},
-                                      {"overtaken", times.overtaken[i].size()}}));
+  for (std::size_t i = 0; i < times.timeline.ranks.size(); ++i) {
+    auto of_device = [&](double figure) {
+      return times.has_device[i] ? JsonValue(figure) : JsonValue();
+    };
+    bool has_comms = times.has_device[i] || !times.timeline.ranks[i].comms.empty();
+    list.push_back(
+        JsonValue::object({{"rank", times.timeline.ranks[i].rank},
+                           {"comm_us", has_comms ? JsonValue(times.busy[i].comm_us) : JsonValue()},
+                           {"exposed_us", of_device(times.busy[i].exposed_us)},
+                           {"overlapped_us", of_device(times.busy[i].overlapped_us)},
+                           {"compute_us", of_device(times.busy[i].compute_us)},
+                           {"copy_us", of_device(times.busy[i].copy_us)},
+                           {"idle_us", of_device(times.busy[i].idle_us)},
+                           {"shared_gb_s", times.bandwidths[i].shared},
+                           {"times_last", times.skew.times_last[i]},
+                           {"caused_wait_us", times.skew.caused_wait_us[i]},
+                           {"overtaken", times.overtaken[i].size()}}));
+  }
   return list;
 }
 
@@ -171,6 +186,8 @@ JsonValue times_json(const ReportedTimes& times) {
   return JsonValue::object({{"simulated", times.is_simulated},
                             {"comm_us", times.skew.comm_us},
                             {"wait_us", times.skew.wait_us},
+                            {"waits_unknown", times.skew.waits_unknown},
+                            {"lasts_unknown", times.skew.lasts_unknown},
                             {"kinds", kinds_json(times.table)},
                             {"collectives", collectives_json(times)},
                             {"ranks", ranks_json(times)},
@@ -233,6 +250,7 @@ std::string to_json(const JobReport& report) {
         {{"check", check.name}, {"passed", check.has_passed}, {"text", check.text}}));
   JsonValue json = JsonValue::object({{"traces", traces_json(report)},
                                       {"made_up", report.made_up},
+                                      {"left_out", report.left_out},
                                       {"findings", findings_json(report.findings)}});
   if (report.run) json.set("replay", run_json(*report.run));
   if (report.times) json.set("times", times_json(*report.times));

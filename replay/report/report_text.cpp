@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 #include <utility>
 
+#include "replay/job/found_files.h"
 #include "replay/report/text_table.h"
 
 namespace simmesh::replay {
@@ -13,6 +15,8 @@ namespace {
 constexpr std::size_t rows_max = 40;
 
 std::string us(double figure) { return fmt::format("{:.1f}", figure); }
+// A figure that can't be known is printed so.
+std::string known(const std::optional<double>& figure) { return figure ? us(*figure) : "unknown"; }
 std::string percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "";
 }
@@ -56,12 +60,40 @@ std::string kinds_text(const ReportedTimes& times) {
   for (const CommRow& row : times.table)
     table.add({row.name.empty() ? row.kernel : row.name, number(row.bytes), number(row.group_size),
                number(std::int64_t(row.count)), us(row.length_us.mean), us(row.length_us.p50),
-               us(row.length_us.p99), us(row.wait_us), fmt::format("{:.2f}", row.busbw.mean)});
+               us(row.length_us.p99), known(row.wait_us), fmt::format("{:.2f}", row.busbw.mean)});
   return with_heading("communications by kind, over all ranks", table);
 }
 
+std::string ranks_words(const CollectiveSkew& skew) {
+  std::string there = number(std::int64_t(skew.parts.size()));
+  if (skew.shortest_us) return there;
+  return there + (skew.members > 0 ? " of " + number(skew.members) : " of unknown");
+}
+
+// Returns what all ranks of a collective wait.
+std::optional<double> waiting_of(const CollectiveSkew& skew) {
+  double waiting = 0;
+  for (const PartSkew& part : skew.parts) {
+    if (!part.wait_us) return std::nullopt;
+    waiting += *part.wait_us;
+  }
+  return waiting;
+}
+
+// Returns what a rank waits in all its collectives.
+std::optional<double> waiting_of(const ReportedTimes& times, std::size_t rank) {
+  double waiting = 0;
+  for (const CollectiveSkew& skew : times.skew.collectives)
+    for (const PartSkew& part : skew.parts) {
+      if (part.part.rank != rank) continue;
+      if (!part.wait_us) return std::nullopt;
+      waiting += *part.wait_us;
+    }
+  return waiting;
+}
+
 std::string collectives_text(const ReportedTimes& times) {
-  TextTable table({"collective", "bytes", "first came", "last came", "moving (us)",
+  TextTable table({"collective", "bytes", "ranks", "first came", "last came", "moving (us)",
                    "waiting of all (us)", "last rank"});
   std::vector<std::pair<double, const CollectiveSkew*>> by_begin;
   for (const CollectiveSkew& skew : times.skew.collectives) {
@@ -75,12 +107,12 @@ std::string collectives_text(const ReportedTimes& times) {
     const CollectiveSkew& skew = *collective;
     const CommPart& part = skew.parts.front().part;
     const TimelineComm& comm = comm_of(times.timeline, part);
-    double waiting = 0;
-    for (const PartSkew& each : skew.parts) waiting += each.wait_us;
-    table.add({comm.name.empty() ? std::string(kernel_name(times.timeline, part)) : comm.name,
-               number(std::max(comm.in_elements, comm.out_elements) * comm.item_bytes), us(begin),
-               us(begin + skew.start_spread_us), us(skew.shortest_us), us(waiting),
-               number(skew.last_rank)});
+    bool is_whole = skew.shortest_us.has_value();
+    table.add({std::string(comm_name(times.timeline, part)),
+               number(std::max(comm.in_elements, comm.out_elements) * comm.item_bytes),
+               ranks_words(skew), (is_whole ? "" : "<=") + us(begin),
+               (is_whole ? "" : ">=") + us(begin + skew.start_spread_us), known(skew.shortest_us),
+               known(waiting_of(skew)), skew.last_rank ? number(*skew.last_rank) : "unknown"});
   }
   return with_heading("collectives in order: when ranks came, what they waited and moved", table) +
          left_out(times.skew.collectives.size());
@@ -91,13 +123,15 @@ std::string ranks_text(const ReportedTimes& times) {
                    "idle", "came last", "made others wait"});
   for (std::size_t i = 0; i < std::min(times.timeline.ranks.size(), rows_max); ++i) {
     const RankBusy& busy = times.busy[i];
-    double waiting = 0;
-    for (const CollectiveSkew& skew : times.skew.collectives)
-      for (const PartSkew& part : skew.parts)
-        if (part.part.rank == i) waiting += part.wait_us;
-    table.add({number(times.timeline.ranks[i].rank), us(busy.comm_us), us(waiting),
-               us(busy.exposed_us), us(busy.compute_us), us(busy.copy_us), us(busy.idle_us),
-               number(times.skew.times_last[i]), us(times.skew.caused_wait_us[i])});
+    auto of_device = [&](double figure) { return times.has_device[i] ? us(figure) : "unknown"; };
+    bool has_comms = times.has_device[i] || !times.timeline.ranks[i].comms.empty();
+    bool is_last_known = times.skew.lasts_unknown < times.skew.collectives.size() ||
+                         (times.skew.collectives.empty() && times.has_device[i]);
+    table.add({number(times.timeline.ranks[i].rank), has_comms ? us(busy.comm_us) : "unknown",
+               has_comms ? known(waiting_of(times, i)) : "unknown", of_device(busy.exposed_us),
+               of_device(busy.compute_us), of_device(busy.copy_us), of_device(busy.idle_us),
+               is_last_known ? number(times.skew.times_last[i]) : "unknown",
+               is_last_known ? us(times.skew.caused_wait_us[i]) : "unknown"});
   }
   return with_heading("ranks", table) + left_out(times.timeline.ranks.size());
 }
@@ -134,14 +168,22 @@ std::string order_text(const ReportedTimes& times) {
   return text.empty() ? "" : "order\n" + text + "\n";
 }
 
+std::string waiting_text(const JobSkew& skew) {
+  std::string text;
+  std::string_view of_what =
+      skew.waits_unknown > 0 ? "communication that all ranks show" : "all communication";
+  if (skew.comm_known_us > 0)
+    text = fmt::format("waiting is {} of {}\n", percent(skew.wait_us, skew.comm_known_us), of_what);
+  if (skew.waits_unknown > 0)
+    text += fmt::format("waiting is unknown in {} of {} collectives, of which ranks are missing\n",
+                        skew.waits_unknown, skew.collectives.size());
+  return text.empty() ? "" : text + "\n";
+}
+
 std::string times_text(const ReportedTimes& times) {
-  double all = times.skew.comm_us;
   return fmt::format("timeline: {}\n\n", times.is_simulated ? "simulated" : "recorded") +
          kinds_text(times) + collectives_text(times) + ranks_text(times) +
-         (all > 0 ? fmt::format("waiting is {} of all communication\n\n",
-                                percent(times.skew.wait_us, all))
-                  : "") +
-         steps_text(times) + path_text(times) + order_text(times);
+         waiting_text(times.skew) + steps_text(times) + path_text(times) + order_text(times);
 }
 
 std::string what_if_text(const JobReport& report) {
@@ -174,6 +216,7 @@ std::string last_line(const JobReport& report) {
 
 std::string to_text(const JobReport& report) {
   std::string text = traces_text(report);
+  if (!report.left_out.empty()) text += left_out_words(report.left_out) + "\n\n";
   if (report.run) text += run_text(*report.run);
   if (report.times) text += times_text(*report.times);
   if (report.links) text += "links fitted to the timelines\n" + to_string(*report.links) + "\n";

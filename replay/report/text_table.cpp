@@ -7,8 +7,9 @@ namespace simmesh::replay {
 
 namespace {
 
+// A bound is a number, and so is one that nobody knows.
 bool is_number(const std::string& cell) {
-  return cell.find_first_not_of("0123456789.-+%") == std::string::npos;
+  return cell == "unknown" || cell.find_first_not_of("0123456789.-+%<=>") == std::string::npos;
 }
 
 }  // namespace

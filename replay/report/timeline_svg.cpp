@@ -95,10 +95,16 @@ class TimelineDrawing {
         const TimelineComm& comm = comm_of(times_.timeline, part.part);
         std::string name =
             comm.name.empty() ? std::string(kernel_name(times_.timeline, part.part)) : comm.name;
-        double moving = std::max(span.begin_us, span.end_us - skew.shortest_us);
-        std::string title =
-            fmt::format("{}: waits {:.1f} us, moves {:.1f} us; rank {} came last", name,
-                        moving - span.begin_us, span.end_us - moving, skew.last_rank);
+        if (!skew.shortest_us) {
+          std::string title = fmt::format("{}: {:.1f} us; ranks are missing, so waiting is unknown",
+                                          name, span.length_us());
+          bars.push_back({{span.begin_us, span.end_us}, "communication", title});
+          continue;
+        }
+        double moving = std::max(span.begin_us, span.end_us - *skew.shortest_us);
+        std::string title = fmt::format("{}: waits {:.1f} us, moves {:.1f} us", name,
+                                        moving - span.begin_us, span.end_us - moving);
+        if (skew.last_rank) title += fmt::format("; rank {} came last", *skew.last_rank);
         if (moving > span.begin_us) bars.push_back({{span.begin_us, moving}, "waiting", title});
         bars.push_back({{moving, span.end_us}, "moving", title});
       }

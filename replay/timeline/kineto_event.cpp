@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "replay/read/node_arguments.h"
+#include "replay/trace/comm_kind.h"
 
 namespace simmesh::replay {
 
@@ -129,20 +130,24 @@ void read_arguments(const dom::object& arguments, KinetoEvent& event) {
     if (key == "Ev Idx") take_integer(value, event.event_index);
     if (key == "Record function id") take_integer(value, event.record_function);
   }
-  bool is_communication = event.name == "record_param_comms" || event.name.starts_with("nccl");
+  bool is_label = event.name.starts_with("nccl:") || is_host_communication(event.name);
+  bool is_communication =
+      event.name == "record_param_comms" || event.name.starts_with("nccl") || is_label;
   if (!is_communication) return;
   read_comm_arguments(arguments, event.comm);
-  if (!event.comm.is_known() && event.name.starts_with("nccl:"))
-    read_label(arguments, event.name, event.comm);
+  if (!event.comm.is_known() && is_label) read_label(arguments, event.name, event.comm);
 }
 
-// moment_of reads microseconds exactly; a double wouldn't hold those of an absolute time.
-std::optional<std::int64_t> moment_of(const dom::object& event, JsonPiece piece,
+// moment_of reads microseconds exactly, a number or a text that has one; a double wouldn't hold
+// those of an absolute time.
+std::optional<std::int64_t> moment_of(const dom::object& event, std::string_view json,
                                       std::string_view key) {
   dom::element value;
+  std::string_view text;
   if (event[key].get(value)) return std::nullopt;
   if (value.is_int64()) return nanoseconds_of(fmt::to_string(std::int64_t(value)));
-  return value.is_double() ? nanoseconds_of(number_text(piece.text, key)) : std::nullopt;
+  if (!value.get(text)) return nanoseconds_of(text);
+  return value.is_double() ? nanoseconds_of(number_text(json, key)) : std::nullopt;
 }
 
 std::string_view text_in(const dom::object& event, std::string_view key) {
@@ -152,19 +157,35 @@ std::string_view text_in(const dom::object& event, std::string_view key) {
 
 }  // namespace
 
+bool is_host_communication(std::string_view name) {
+  std::size_t colon = name.find(':');
+  if (colon == std::string_view::npos || name.starts_with("nccl:")) return false;
+  std::string_view backend = name.substr(0, colon), collective = name.substr(colon + 1);
+  bool is_word = !backend.empty() &&
+                 backend.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos;
+  CommKind kind = comm_kind(collective);
+  return is_word && (has_data(kind) || kind == CommKind::barrier);
+}
+
 bool KinetoEventReader::read(JsonPiece piece, KinetoEvent& event) {
   event = {};
-  // The padding that the parser needs follows the text.
-  dom::element json = parser_.parse(piece.text.data(), piece.text.size(), false);
+  dom::element json = values_.read(piece);
   dom::object object;
   if (json.get(object)) throw BadEvent{"expected an object, got something else"};
   event.category = category_of(text_in(object, "cat"));
-  if (text_in(object, "ph") != "X" || event.category == KinetoCategory::other) return false;
-  std::optional<std::int64_t> begin_ns = moment_of(object, piece, "ts");
+  if (text_in(object, "ph") != "X") return false;
+  if (event.category == KinetoCategory::other) {
+    ++other_categories_[std::string(text_in(object, "cat"))];
+    return false;
+  }
+  std::optional<std::int64_t> begin_ns = moment_of(object, values_.text(), "ts");
   if (!begin_ns) throw BadEvent{"expected a time 'ts' in microseconds, got none"};
-  std::optional<std::int64_t> length_ns = moment_of(object, piece, "dur");
-  if (!length_ns || *length_ns < 0)
-    throw BadEvent{"expected a length 'dur' of at least 0 microseconds, got none"};
+  std::optional<std::int64_t> length_ns = moment_of(object, values_.text(), "dur");
+  if (!length_ns) throw BadEvent{"expected a length 'dur' in microseconds, got none"};
+  if (*length_ns < 0) {
+    ++unfinished_;
+    return false;
+  }
   event.name = text_in(object, "name");
   if (event.name.empty()) throw BadEvent{"expected a name, got none"};
   event.begin_ns = *begin_ns;

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <simdjson.h>
 #include <string>
 #include <string_view>
 
 #include "replay/read/json_stream.h"
+#include "replay/read/json_value_reader.h"
 #include "replay/timeline/kineto_comm.h"
 
 namespace simmesh::replay {
@@ -39,16 +41,28 @@ struct KinetoEvent {
   KinetoComm comm;
 };
 
+// is_host_communication is true for the name of an annotation on the host that is a communication
+// itself: "gloo:all_reduce". Those of NCCL, "nccl:all_reduce", stand around kernels, which are.
+bool is_host_communication(std::string_view name);
+
 // KinetoEventReader reads the events of one file one after another.
 class KinetoEventReader {
  public:
   // read reads an event, and returns whether it is a complete one (phase "X") of a known category;
-  // a timeline needs no others, such as arrows and names of threads. Raises a simdjson_error for
-  // text that isn't JSON, and a BadEvent for an event without name, time or length.
+  // a timeline needs no others, such as arrows and names of threads. One that never ended, which
+  // profilers write with a length below 0, is counted and left out. Raises a JsonFault for text
+  // that can't be read, and a BadEvent for an event without name, time or length.
   bool read(JsonPiece piece, KinetoEvent& event);
 
+  const JsonRepairs& repairs() const { return values_.repairs(); }
+  std::int64_t unfinished() const { return unfinished_; }
+  // other_categories counts complete events of categories that no part of a report knows.
+  const std::map<std::string, std::size_t>& other_categories() const { return other_categories_; }
+
  private:
-  simdjson::dom::parser parser_;
+  JsonValueReader values_;
+  std::int64_t unfinished_ = 0;
+  std::map<std::string, std::size_t> other_categories_;
 };
 
 // BadEvent describes what is wrong with an event.

@@ -12,6 +12,7 @@ namespace simmesh::replay {
 
 namespace {
 
+constexpr std::size_t event_bytes_shown = 80;
 constexpr std::int64_t base_ns_max = 4'000'000'000'000'000'000;
 
 SpanKind kind_of(const KinetoEvent& event) {
@@ -20,6 +21,7 @@ SpanKind kind_of(const KinetoEvent& event) {
       return event.name.starts_with("nccl") ? SpanKind::communication : SpanKind::compute;
     case KinetoCategory::copy: return SpanKind::copy;
     case KinetoCategory::annotation:
+      return is_host_communication(event.name) ? SpanKind::communication : SpanKind::annotation;
     case KinetoCategory::device_annotation: return SpanKind::annotation;
     default: return SpanKind::host;
   }
@@ -42,13 +44,17 @@ class RankReader {
                       [&](std::string_view key, JsonPiece piece) {
                         if (key == "traceEvents") read_event(piece);
                       },
-                  .value = [&](std::string_view key, JsonPiece piece) { read_value(key, piece); }});
+                  .value = [&](std::string_view key, JsonPiece piece) { read_value(key, piece); },
+                  .bare_list = "traceEvents"});
     if (!has_events_) refuse("top_level", "expected a list 'traceEvents', got none");
     for (KinetoRank::Times& times : rank_.times) {
       times.begin_ns += base_ns_;
       times.end_ns += base_ns_;
     }
     rank_.timeline.file = source_.name();
+    rank_.timeline.other_categories = events_.other_categories();
+    rank_.repairs = events_.repairs();
+    rank_.unfinished = events_.unfinished();
     return std::move(rank_);
   }
 
@@ -57,10 +63,13 @@ class RankReader {
     std::size_t index = rank_.timeline.events++;
     try {
       if (events_.read(piece, event_)) add_span();
-    } catch (const simdjson::simdjson_error& error) {
-      refuse("json", fmt::format("entry {} of 'traceEvents': {}", index, error.what()));
+    } catch (const JsonFault& fault) {
+      refuse("json", fmt::format("entry {} of 'traceEvents', byte {}: {}", index, fault.offset,
+                                 fault.message));
     } catch (const BadEvent& bad) {
-      refuse("event", fmt::format("entry {} of 'traceEvents': {}", index, bad.message));
+      refuse("event",
+             fmt::format("entry {} of 'traceEvents', byte {}: {} in '{}'", index, piece.offset,
+                         bad.message, shown_bytes(piece.text.substr(0, event_bytes_shown))));
     }
   }
 
@@ -96,11 +105,12 @@ class RankReader {
   void read_value(std::string_view key, JsonPiece piece) {
     if (key == "traceEvents") refuse("top_level", "expected 'traceEvents' as a list, got other");
     try {
-      simdjson::dom::element value = parser_.parse(piece.text);
+      simdjson::dom::element value = values_.read(piece);
       if (key == "baseTimeNanoseconds") read_base(value);
       if (key == "distributedInfo" && value.is_object()) read_distributed_info(value);
-    } catch (const simdjson::simdjson_error& error) {
-      refuse("json", fmt::format("field '{}': {}", key, error.what()));
+    } catch (const JsonFault& fault) {
+      refuse("json",
+             fmt::format("field '{}', byte {}: {}", shown_bytes(key), fault.offset, fault.message));
     }
   }
 
@@ -143,7 +153,7 @@ class RankReader {
   KinetoRank rank_;
   KinetoEvent event_;
   KinetoEventReader events_;
-  simdjson::dom::parser parser_;
+  JsonValueReader values_;  // of the fields beside the events
   std::map<std::tuple<bool, std::string, std::string>, std::uint32_t> tracks_;
   std::int64_t base_ns_ = 0;
   bool has_events_ = false;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "replay/read/byte_source.h"
+#include "replay/read/json_repair.h"
 #include "replay/timeline/kineto_comm.h"
 #include "replay/timeline/timeline.h"
 
@@ -28,14 +29,17 @@ struct KinetoRank {
   std::unordered_map<std::uint32_t, KinetoComm> comms;      // by span, of kernels and of the host
   std::optional<std::int64_t> rank;                         // in the file
   std::int64_t world_size = 0;                              // 0 where the file lacks it
+  JsonRepairs repairs;                                      // of the text
+  std::int64_t unfinished = 0;                              // events that never ended
   std::map<std::string, std::vector<std::int64_t>> groups;  // members by name; empty: all ranks
   // The groups of the communications, once these are known (link_launches.h), by the rank's names.
   std::vector<TimelineGroup> own_groups;
 };
 
-// read_kineto_rank reads the list "traceEvents" and the fields beside it. Memory: the events that a
-// timeline has, and a window of the text. Raises a BadTrace for text that isn't JSON (rule "json"),
-// without the list ("top_level"), and for an event without name, time or length ("event").
+// read_kineto_rank reads the list "traceEvents" and the fields beside it, or a list of events
+// alone, as Chrome and older profilers write it. Memory: the events that a timeline has, and a
+// window of the text. Raises a BadTrace for text that isn't JSON (rule "json"), without the list
+// ("top_level"), and for an event without name, time or length ("event").
 KinetoRank read_kineto_rank(ByteSource& source);
 
 // is_collective_kernel is true for a kernel of NCCL: "ncclKernel_..." up to version 2.18,

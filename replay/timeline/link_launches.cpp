@@ -103,6 +103,9 @@ void add_comm(KinetoRank& rank, const std::vector<std::uint32_t>& parents, std::
   RankTimeline& timeline = rank.timeline;
   TimelineComm comm = recorded ? to_timeline(*recorded) : TimelineComm();
   if (recorded) comm.group = group_of(rank, *recorded);
+  bool is_on_host = !timeline.tracks[timeline.spans[index].track].is_device;
+  if (is_on_host && !comm.group && rank.groups.size() == 1)
+    comm.group = group_of(rank, {.group = rank.groups.begin()->first});
   if (call != none) comm.issued_us = timeline.spans[call].begin_us;
   comm.span = index;
   timeline.spans[index].bytes = std::max(comm.in_elements, comm.out_elements) * comm.item_bytes;
@@ -117,7 +120,10 @@ void link_launches(KinetoRank& rank) {
   std::vector<std::uint32_t> parents = parents_of(timeline);
   for (std::uint32_t index = 0; index < timeline.spans.size(); ++index) {
     TimelineSpan& span = timeline.spans[index];
-    if (!timeline.tracks[span.track].is_device) continue;
+    if (!timeline.tracks[span.track].is_device) {
+      if (span.kind == SpanKind::communication) add_comm(rank, parents, index, none);
+      continue;
+    }
     std::uint32_t call = call_of(rank, index);
     if (call != none) {
       std::uint32_t around = parents[call];

@@ -1,17 +1,20 @@
 #include "replay/timeline/read_timeline.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "core/check/counted.h"
 #include "core/check/error.h"
 #include "replay/job/trace_job.h"
 #include "replay/read/trace_form.h"
 #include "replay/read/unpack.h"
 #include "replay/timeline/kineto_rank.h"
 #include "replay/timeline/link_launches.h"
+#include "replay/trace/finding_at.h"
 
 namespace simmesh::replay {
 
@@ -110,9 +113,25 @@ void join_groups(std::vector<KinetoRank>& ranks, JobTimeline& job) {
   }
 }
 
+void add_findings(const std::vector<KinetoRank>& ranks, JobTimeline& job) {
+  for (const KinetoRank& rank : ranks) {
+    const std::string& file = rank.timeline.file;
+    if (rank.repairs.sum() > 0)
+      job.findings.push_back(warning_at(
+          "timeline_text", {.rank = rank.timeline.rank},
+          fmt::format("{}: read although it isn't JSON: {}", file, to_string(rank.repairs))));
+    if (rank.unfinished > 0)
+      job.findings.push_back(
+          warning_at("timeline_event", {.rank = rank.timeline.rank},
+                     fmt::format("{}: {} never ended (a length below 0), left out", file,
+                                 counted(rank.unfinished, "event"))));
+  }
+}
+
 JobTimeline join(std::vector<KinetoRank> ranks) {
   JobTimeline job;
   number_ranks(ranks);
+  add_findings(ranks, job);
   job.origin_ns = first_moment(ranks);
   job.world_size = std::int64_t(ranks.size());
   for (KinetoRank& rank : ranks) {

@@ -9,11 +9,11 @@
 namespace simmesh::replay {
 
 // read_timelines reads the output of PyTorch's profiler for the ranks of a job (Kineto's JSON):
-// files, plain or compressed, folders and archives. In folders and archives files of other forms
-// are skipped. Ranks come from "distributedInfo", else from the names of the files, else they count
-// in the order of the files. The origin is the first event of all. Memory: the events that a
-// timeline has, and a window of the text. Raises a BadTrace for text that isn't JSON (rule "json"),
-// without a list "traceEvents" ("top_level"), and for an event without name, time or length
+// files, plain or compressed, folders and archives. Files of other forms are skipped. Ranks come
+// from "distributedInfo", else from the names of the files, else they count in the order of the
+// files. The origin is the first event of all. Memory: the events that a timeline has, and a window
+// of the text. Raises a BadTrace for text that isn't JSON (rule "json"), without a list
+// "traceEvents" ("top_level"), and for an event without name, time or length
 // ("event"); a ValueError for paths that don't exist, where there is no timeline, and where two
 // files are of one rank.
 //

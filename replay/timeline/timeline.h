@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "replay/trace/finding.h"
 #include "replay/trace/text_pool.h"
 
 namespace simmesh::replay {
@@ -89,6 +91,8 @@ struct RankTimeline {
   std::vector<TimelineStep> steps;
   TextPool texts;
   std::size_t events = 0;  // of every sort, in the file
+  // Events with a time whose category no part of a report knows, by category.
+  std::map<std::string, std::size_t> other_categories;
 
   std::string_view text(TextId id) const { return texts[id]; }
   const TimelineSpan& span_of(const TimelineComm& comm) const { return spans[comm.span]; }
@@ -106,6 +110,7 @@ struct JobTimeline {
   std::vector<TimelineGroup> groups;
   std::int64_t world_size = 0;
   std::int64_t origin_ns = 0;  // since 1970; 0 where it was simulated
+  Findings findings;           // of files that are read although something in them is wrong
 
   const RankTimeline* find(std::int64_t rank) const;
 };

@@ -15,7 +15,7 @@ const TraceNode* ExecutionTrace::find(std::int64_t id) const {
 }
 
 bool is_communication(const ExecutionTrace& trace, const TraceNode& node) {
-  return trace.text(node.name) == "record_param_comms";
+  return node.comm.has_value() || trace.text(node.name) == "record_param_comms";
 }
 
 std::int64_t end_bytes(const ExecutionTrace& trace, const TraceTensor& tensor, bool uses_strides) {

@@ -188,7 +188,8 @@ struct ExecutionTrace {
   const TraceNode* find(std::int64_t id) const;
 };
 
-// is_communication is true if a node is named "record_param_comms".
+// is_communication is true if a node is named "record_param_comms", and for an operator such as
+// "c10d::allreduce_" if no node of that name is above or below it, as in jobs on gloo.
 bool is_communication(const ExecutionTrace& trace, const TraceNode& node);
 
 // end_bytes returns where a view ends within its storage, in bytes: with strides (offset + 1 +

@@ -27,7 +27,7 @@ class RankComms {
       if (kind == CommKind::wait)
         check_wait(place);
       else
-        started_.insert({view_.job_comm(place).group, view_.comm(place).request});
+        start(place, kind);
       if (view_.job_comm(place).group) check_rank(place, kind);
       if (kind == CommKind::wait || kind == CommKind::init) continue;
       check_attributes(view_, place, findings_);
@@ -40,6 +40,27 @@ class RankComms {
   }
 
  private:
+  // A request that another collective of the group has already: a wait for it can mean either.
+  // Messages to several peers share one, and so do collectives that were coalesced.
+  void start(const CommPlace& place, CommKind kind) {
+    const TraceComm& comm = view_.comm(place);
+    if (kind == CommKind::unknown && !view_.name(place).empty())
+      findings_.push_back(
+          warning_at("unknown_collective", view_.at(place, "name"),
+                     fmt::format("expected the name of a collective or message, got '{}'",
+                                 view_.name(place))));
+    bool is_new = started_.insert({view_.job_comm(place).group, comm.request}).second;
+    bool may_share = is_message(kind) || kind == CommKind::init || kind == CommKind::unknown ||
+                     comm.request.is_point_to_point.value_or(false) ||
+                     view_.name(place).find("oalesced") != std::string_view::npos;
+    if (!is_new && !may_share && view_.job_comm(place).group)
+      findings_.push_back(warning_at(
+          "request_reused", view_.at(place, "req"),
+          fmt::format("{}: expected a request of its own, got {}, which an earlier collective of "
+                      "the group has",
+                      view_.name(place), comm.request.sequence)));
+  }
+
   void check_wait(const CommPlace& place) {
     const TraceRequest& request = view_.comm(place).request;
     if (started_.contains({view_.job_comm(place).group, request})) return;
@@ -53,7 +74,9 @@ class RankComms {
     RankField field = rank_field(kind);
     std::int64_t rank = view_.comm(place).rank;
     auto size = std::int64_t(view_.group(place).members.size());
-    if (field == RankField::own_rank) {
+    // Operators of other backends than NCCL don't record it.
+    bool is_recorded = view_.comm(place).request.sequence >= 0;
+    if (field == RankField::own_rank && is_recorded) {
       ++own_ranks_;
       if (view_.group(place).index_of(view_.global_rank(place)) != rank)
         wrong_ranks_.push_back(place);

@@ -29,7 +29,11 @@ TEST(Main, SaysVersionAndHelp) {
 }
 
 // A full disk must not look like success.
-TEST(Main, NoticesThatOutputIsLost) { EXPECT_EQ(run_program("doctor > /dev/full").status, 2); }
+TEST(Main, NoticesThatOutputIsLost) {
+  EXPECT_EQ(run_program("doctor > /dev/full").status, 2);
+  for (const char* words : {"--help", "--version", "plan --help"})
+    EXPECT_EQ(run_program(std::string(words) + " > /dev/full").status, 2) << words;
+}
 
 }  // namespace
 }  // namespace simmesh

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/temporary_folder.h"
@@ -17,10 +18,10 @@ const std::string dlrm =
 TEST(ReplayCommand, ValidatesReplaysAndAnalysesAJob) {
   auto run = run_program(dlrm + " --schedules 3 --jobs 2 --what-if bandwidth=2,perfect_arrival");
   EXPECT_EQ(run.status, 0) << run.output;
-  EXPECT_EQ(run.last_line(), "10 passed, 0 failed");
+  EXPECT_EQ(run.last_line(), "14 passed, 0 failed");
   EXPECT_NE(run.output.find("waiting is 96.4% of all communication"), run.output.npos);
   EXPECT_NE(run.output.find("bandwidth=2,perfect_arrival"), run.output.npos);
-  EXPECT_EQ(run_program(dlrm + " --schedules 3 --quiet").output, "10 passed, 0 failed\n");
+  EXPECT_EQ(run_program(dlrm + " --schedules 3 --quiet").output, "14 passed, 0 failed\n");
 }
 
 TEST(ReplayCommand, PrintsTheSameAsJson) {
@@ -29,7 +30,7 @@ TEST(ReplayCommand, PrintsTheSameAsJson) {
   auto report = nlohmann::json::parse(run.output);
   EXPECT_EQ(report["replay"]["communications"], 64);
   EXPECT_EQ(report["times"]["collectives"][3]["last_rank"], 7);
-  EXPECT_EQ(report["passed"], 9);
+  EXPECT_EQ(report["passed"], 13);
 }
 
 TEST(ReplayCommand, AFaultEndsWithTheLineThatShowsItAgain) {
@@ -56,6 +57,46 @@ TEST(ReplayCommand, ReplaysWhatIsAskedFor) {
   EXPECT_EQ(all, count(comms + " --payload wide --allocation pre --iterations 2 --warm-up 1"));
   EXPECT_EQ(run_program("replay " + trace_cases + "generated/comms4 --only-checks --quiet").output,
             "6 passed, 0 failed\n");
+}
+
+// Would fail if a full disk cost the result with the trace, or looked like success.
+TEST(ReplayCommand, PrintsTheResultWhereTheTraceIsLost) {
+  auto run = run_program("replay " + trace_cases + "generated/comms4 --quiet --trace /dev/full");
+  EXPECT_EQ(run.status, 2);
+  EXPECT_EQ(run.output.find("8 passed, 0 failed\n"), 0u) << run.output;
+  EXPECT_NE(run.last_line().find("'/dev/full' can't be written to: No space left on device"),
+            run.output.npos)
+      << run.output;
+}
+
+// Would fail if a file that is no trace failed a job, or wasn't counted.
+TEST(ReplayCommand, CountsWhatItLeavesOut) {
+  TemporaryFolder folder;
+  std::filesystem::copy(trace_cases + "generated/comms4", folder.path() / "job",
+                        std::filesystem::copy_options::recursive);
+  folder.write("job/args.json", R"({"lr": 0.1})");
+  auto run = run_program("replay " + (folder.path() / "job").string() + " --only-checks");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_NE(run.output.find("1 file that is no trace is left out: "), run.output.npos);
+}
+
+// Would fail if a graph of Chakra couldn't be replayed, or a conversion lost a communication.
+TEST(ReplayCommand, ConvertsTracesToGraphsAndBack) {
+  TemporaryFolder folder;
+  std::string graphs = (folder.path() / "graphs").string();
+  std::string traces = (folder.path() / "traces").string();
+  EXPECT_EQ(
+      run_program("replay " + trace_cases + "generated/comms4 --only-checks --chakra " + graphs)
+          .status,
+      0);
+  auto data_hash = [](const std::string& path, const std::string& more = "") {
+    auto run = run_program("replay " + path + " --json" + more);
+    EXPECT_EQ(run.status, 0) << run.output;
+    return nlohmann::json::parse(run.output)["replay"]["data_hash"].get<std::string>();
+  };
+  std::string expected = data_hash(trace_cases + "generated/comms4");
+  EXPECT_EQ(data_hash(graphs, " --execution-trace " + traces), expected);
+  EXPECT_EQ(data_hash(traces), expected);
 }
 
 TEST(ReplayCommand, WritesAPage) {

@@ -107,6 +107,11 @@ TEST(RunCommand, WritesATrace) {
   expect_refused("run --trace " + trace + " " + plain + " " + device,
                  "expected one gate to trace, got 2");
   expect_refused("run --trace /no/such/folder/t.json " + plain, "can't be written to");
+  // The result counts more than the trace.
+  auto run = run_program("run --quiet --trace /dev/full " + plain);
+  EXPECT_EQ(run.status, 2) << run.output;
+  EXPECT_NE(run.output.find(" passed, 0 failed\nsimmesh: "), run.output.npos) << run.output;
+  EXPECT_NE(run.last_line().find("No space left on device"), run.output.npos) << run.output;
   EXPECT_EQ(folder.read("t.json"), before);
 }
 

@@ -32,13 +32,14 @@ Schema bandwidth_schema() {
 json json_of(const replay::RankBandwidth& bandwidth) {
   json ops = json::array();
   for (const replay::CommBandwidth& one : bandwidth.comms)
-    ops.push_back({{"name", one.name},
-                   {"bytes", one.bytes},
-                   {"dur", one.length_us},
-                   {"algbw", one.algbw},
-                   {"busbw", one.busbw},
-                   {"moved", one.moved},
-                   {"effective", replay::rounded(one.effective, 6)}});
+    ops.push_back(
+        {{"name", one.name},
+         {"bytes", one.bytes},
+         {"dur", one.length_us},
+         {"algbw", one.algbw},
+         {"busbw", one.busbw},
+         {"moved", one.moved},
+         {"effective", one.effective ? json(replay::rounded(*one.effective, 6)) : json()}});
   return {{"ops", ops}, {"shared", replay::rounded(bandwidth.shared, 6)}};
 }
 

@@ -42,15 +42,15 @@ json json_of(const replay::JobTimeline& job, const replay::CollectiveSkew& skew)
   for (const replay::PartSkew& part : skew.parts) {
     starts.push_back(part.start_us);
     lengths.push_back(part.length_us);
-    waits.push_back(part.wait_us);
+    waits.push_back(part.wait_us ? json(*part.wait_us) : json());
   }
   return {{"kernel", kernel_name(job, skew.parts.front().part)},
           {"start", starts},
           {"dur", lengths},
           {"end_spread", skew.end_spread_us},
           {"start_spread", skew.start_spread_us},
-          {"last_rank", skew.last_rank},
-          {"min_dur", skew.shortest_us},
+          {"last_rank", skew.last_rank ? json(*skew.last_rank) : json()},
+          {"min_dur", skew.shortest_us ? json(*skew.shortest_us) : json()},
           {"wait", waits}};
 }
 

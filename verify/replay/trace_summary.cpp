@@ -63,7 +63,7 @@ std::vector<replay::ChakraTrace> read_chakra_traces(const RecordedCase& recorded
   std::vector<replay::ChakraTrace> traces;
   for (const std::string& path : case_trace_paths(recorded))
     replay::for_each_file(path, [&](replay::ByteSource& source) {
-      replay::TraceForm form = replay::form_of(source.head());
+      replay::TraceForm form = replay::form_of(source);
       if (form == replay::TraceForm::chakra)
         traces.push_back(replay::read_chakra(source));
       else if (form == replay::TraceForm::chakra_json)

@@ -54,6 +54,13 @@ TEST(ReplayCriticalPath, LeadsToWhatEndedBefore) {
             (std::vector<Stretch>{{PathKind::compute, 0, 0, 2}, {PathKind::copy, 0, 2, 10}}));
 }
 
+// Would fail if a communication whose other ranks are missing counted as moving bytes.
+TEST(ReplayCriticalPath, StaysOnTheRankWhereOthersAreMissing) {
+  JobTimeline job = hand_job({{compute(0, 3), comm(3, 10, 0)}, {}}, 1);
+  EXPECT_EQ(stretches_of(job), (std::vector<Stretch>{{PathKind::compute, 0, 0, 3},
+                                                     {PathKind::communication, 0, 3, 10}}));
+}
+
 TEST(ReplayCriticalPath, OfNothingIsEmpty) {
   EXPECT_EQ(critical_path(hand_job({{}, {}}), {}).length_us(), 0);
   EXPECT_EQ(critical_path({}, {}).stretches.size(), 0u);

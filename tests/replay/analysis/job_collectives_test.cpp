@@ -62,14 +62,38 @@ TEST(ReplayJobCollectives, AreThoseOfOneId) {
   job.ranks[0].comms[0].comms_id = "a";
   job.ranks[0].comms[1].comms_id = job.ranks[1].comms[0].comms_id = "b";
   EXPECT_EQ(parts_of(job_collectives(job)), (Parts{{{0, 0}}, {{0, 1}, {1, 0}}}));
-  job.ranks[0].comms[0].comms_id = "";  // one without an id: places count for all
-  EXPECT_EQ(parts_of(job_collectives(job)), (Parts{{{0, 0}, {1, 0}}, {{0, 1}}}));
+  job.ranks[0].comms[0].comms_id = "";  // one without an id: times count for all
+  EXPECT_EQ(parts_of(job_collectives(job)), (Parts{{{0, 0}}, {{0, 1}, {1, 0}}}));
+}
+
+// Would fail if collectives of unknown groups of two of four ranks were joined: nobody knows which
+// ranks belong together.
+TEST(ReplayJobCollectives, AreAloneInGroupsOfWhichOnlyTheSizeIsKnown) {
+  JobTimeline job = hand_job({{comm(0, 1)}, {comm(0, 1)}, {comm(0, 1)}, {comm(0, 1)}});
+  for (RankTimeline& rank : job.ranks) rank.comms[0].group_size = 2;
+  std::vector<JobCollective> collectives = job_collectives(job);
+  EXPECT_EQ(collectives.size(), 4u);
+  for (const JobCollective& collective : collectives) EXPECT_FALSE(collective.is_complete());
+}
+
+// Would fail if bytes that differ by nature told collectives apart.
+TEST(ReplayJobCollectives, CompareBytesThatAreEqualOnAllMembers) {
+  TimelineComm comm{.name = "all_gather", .in_elements = 3, .out_elements = 8, .item_bytes = 2};
+  EXPECT_EQ(compared_bytes(comm), 16);
+  comm.name = "reduce_scatter";
+  EXPECT_EQ(compared_bytes(comm), 6);
+  comm.name = "all_to_allv";
+  EXPECT_EQ(compared_bytes(comm), 0);
+  comm.name = "broadcast";
+  EXPECT_EQ(compared_bytes(comm), 16);
 }
 
 TEST(ReplayJobCollectives, KnowTheirLastPart) {
   JobTimeline job = hand_job({{comm(1, 9)}, {comm(4, 9)}, {comm(4, 9)}});
   std::vector<JobCollective> collectives = job_collectives(job);
   EXPECT_EQ(last_part(job, collectives[0]), (CommPart{1, 0}));
+  job.world_size = 4;
+  EXPECT_EQ(last_part(job, job_collectives(job)[0]), std::nullopt);
   EXPECT_EQ(kernel_name(job, collectives[0].parts[0]), "kernel");
 }
 

@@ -25,7 +25,7 @@ TEST(ReplaySkew, IsWhatTheTimesSay) {
   std::vector<double> starts, waits;
   for (const PartSkew& part : one.parts) {
     starts.push_back(part.start_us);
-    waits.push_back(part.wait_us);
+    waits.push_back(part.wait_us.value());
   }
   EXPECT_EQ(starts, (std::vector<double>{0, 6, 2}));
   EXPECT_EQ(waits, (std::vector<double>{5, 0, 3}));
@@ -38,6 +38,24 @@ TEST(ReplaySkew, IsWhatTheTimesSay) {
 TEST(ReplaySkew, NamesTheLowestOfThoseThatComeTogether) {
   JobTimeline job = hand_job({{comm(1, 9)}, {comm(4, 9)}, {comm(4, 9)}});
   EXPECT_EQ(skew_of(job, job_collectives(job)).collectives[0].last_rank, 1);
+}
+
+// Would fail if figures were printed that nobody can know: of a group of two one rank is missing,
+// and clocks differ so that no times overlap.
+TEST(ReplaySkew, DoesNotKnowWhatIsNotThere) {
+  JobTimeline job = hand_job({{comm(10, 30, 0)}, {}}, 1);
+  JobSkew skew = skew_of(job, job_collectives(job));
+  EXPECT_EQ(skew.collectives[0].shortest_us, std::nullopt);
+  EXPECT_EQ(skew.collectives[0].last_rank, std::nullopt);
+  EXPECT_EQ(skew.collectives[0].parts[0].wait_us, std::nullopt);
+  EXPECT_EQ(skew.waits_unknown, 1u);
+  EXPECT_EQ(skew.comm_known_us, 0);
+  job = hand_job({{comm(10, 30, 0)}, {comm(60, 70, 0)}}, 1);
+  skew = skew_of(job, job_collectives(job));
+  EXPECT_EQ(skew.collectives[0].parts[0].wait_us, 10);
+  EXPECT_EQ(skew.collectives[0].last_rank, std::nullopt);
+  EXPECT_EQ(skew.times_last, (std::vector<std::int64_t>{0, 0}));
+  EXPECT_EQ(skew.lasts_unknown, 1u);
 }
 
 // Would fail if the published job's waiting were other than 96.4 % of its communication.

@@ -76,12 +76,40 @@ TEST(JsonStream, RefusesATextThatIsCutAnywhere) {
 
 TEST(JsonStream, SaysWhereTheTextIsNoJson) {
   EXPECT_EQ(refusal("[1]"), "top_level: steps: expected an object, got text that begins with '['");
-  EXPECT_EQ(refusal("{1: 2}"), "json: steps: byte 1: expected a key, got '1'");
-  EXPECT_EQ(refusal("{\"a\" 2}"), "json: steps: byte 5: expected ':', got '2'");
-  EXPECT_EQ(refusal("{\"a\": }"), "json: steps: byte 6: expected a value, got '}'");
-  EXPECT_EQ(refusal("{\"a\": [1 2]}"), "json: steps: byte 9: expected ']', got '2'");
-  EXPECT_EQ(refusal("{\"a\": 1}x"), "json: steps: byte 8: expected the end of the file, got more");
+  EXPECT_EQ(refusal("{1: 2}"), "json: steps: byte 1: expected a key, got '1' in '{1: 2}'");
+  EXPECT_EQ(refusal("{\"a\" 2}"), "json: steps: byte 5: expected ':', got '2' in '{\"a\" 2}'");
+  EXPECT_EQ(refusal("{\"a\": }"), "json: steps: byte 6: expected a value, got '}' in '{\"a\": }'");
+  EXPECT_EQ(refusal("{\"a\": [1 2]}"),
+            "json: steps: byte 9: expected ']', got '2' in '{\"a\": [1 2]}'");
+  EXPECT_EQ(refusal("{\"a\": 1}x"),
+            "json: steps: byte 8: expected the end of the file, got more in '{\"a\": 1}x'");
+  EXPECT_EQ(refusal("{\"a\": 1 \x1f"),
+            "json: steps: byte 8: expected '}', got '\\x1f' in '{\"a\": 1 \\x1f'");
   EXPECT_EQ(refusal(""), "json: steps: byte 0: expected more, got the end of the file");
+}
+
+// Would fail if a quote without its escape were blamed on the end of the file, where the value that
+// it opens is cut.
+TEST(JsonStream, SaysWhereAQuoteIsWithoutItsEscape) {
+  EXPECT_EQ(refusal(R"({"a": [{"name": "x "y", "b": 1}, {"c": 2}]})"),
+            R"(json: steps: byte 20: expected ',' or '}', got 'y' in )"
+            R"('{"name": "x "y", "b": 1}, {"c": 2}]}')");
+}
+
+// Would fail if a bare list were refused where it is allowed, or needed its end.
+TEST(JsonStream, ReadsABareList) {
+  for (std::string_view text :
+       {"[1, {\"a\": 2}]", "[1, {\"a\": 2}", " [1,{\"a\": 2},", "[1, {\"a\": 2},]"}) {
+    StepSource source(text, 3);
+    std::string calls;
+    read_json_object(source, {.element =
+                                  [&](std::string_view key, JsonPiece piece) {
+                                    calls += fmt::format("{} {} at {}; ", key, piece.text.size(),
+                                                         piece.offset > 0);
+                                  },
+                              .bare_list = "events"});
+    EXPECT_EQ(calls, "events 1 at true; events 8 at true; ") << text;
+  }
 }
 
 TEST(JsonStream, KeepsValuesUpToABoundOnly) {

@@ -42,6 +42,21 @@ TEST(NodeReader, ReadsTheFlatForm) {
   EXPECT_FALSE(trace.has_strides);
 }
 
+// Would fail if an id in quotes were read as node 0.
+TEST(NodeReader, AnIdIsANumber) {
+  for (const char* id : {"\"17\"", "null", "1.5"}) {
+    ExecutionTrace trace = only_node(
+        fmt::format(R"({{"name": "a", "id": {}, "ctrl_deps": 1, "inputs": {{}}, "outputs": {{}}, )"
+                    R"("attrs": []}})",
+                    id));
+    ASSERT_THAT(trace.findings, SizeIs(1)) << id;
+    EXPECT_EQ(trace.findings[0].rule, "node_fields");
+    EXPECT_EQ(trace.findings[0].field, "id");
+    EXPECT_THAT(trace.findings[0].message, ::testing::HasSubstr("expected a number, got"));
+    EXPECT_THAT(trace.nodes, IsEmpty());
+  }
+}
+
 TEST(NodeReader, ReadsTheNestedForm) {
   ExecutionTrace trace = testing::trace_from(testing::trace_text(
       {{.id = 3,

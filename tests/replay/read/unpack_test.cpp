@@ -118,6 +118,26 @@ TEST(Unpack, RefusesWhatBecomesTooLarge) {
   EXPECT_THAT(refusal_of(two, {.members_max = 1}), HasSubstr("at most 1 members"));
 }
 
+// Would fail if bytes that gzip's checksum doesn't fit were read as if they were right.
+TEST(Unpack, RefusesAWrongChecksum) {
+  testing::TemporaryFolder folder;
+  std::string sound = testing::gzip("a text");
+  std::string member = testing::tar({{.name = "a.gz", .bytes = sound}}, false);
+  std::string archive = testing::tar({{.name = "a", .bytes = "text"}});
+  for (std::size_t back : {1u, 4u, 5u, 8u}) {
+    std::string wrong = sound, wrong_archive = archive;
+    wrong[wrong.size() - back] ^= 1;
+    wrong_archive[wrong_archive.size() - back] ^= 1;
+    EXPECT_THAT(refusal_of(folder.write("a.gz", wrong)), HasSubstr("a.gz: expected a file that"));
+    EXPECT_THAT(
+        refusal_of(folder.write("t.tar", testing::tar({{.name = "a.gz", .bytes = wrong}}, false))),
+        HasSubstr("t.tar:a.gz: expected"));
+    EXPECT_THAT(refusal_of(folder.write("t.tgz", wrong_archive)), HasSubstr("t.tgz: expected"));
+  }
+  EXPECT_EQ(refusal_of(folder.write("t.tar", member)), "nothing was refused");
+  EXPECT_EQ(refusal_of(folder.write("t.tgz", archive)), "nothing was refused");
+}
+
 TEST(Unpack, RefusesADamagedArchiveWhereverItIsCut) {
   testing::TemporaryFolder folder;
   std::string bytes =

@@ -21,10 +21,10 @@ std::size_t entries(const JsonValue& object, std::string_view key) {
 TEST(ReportJson, HasWhatTheTextHas) {
   JsonValue json = JsonValue::parse(to_json(samples::dlrm_report()));
   EXPECT_EQ(entries(json, "traces"), 8u);
-  EXPECT_EQ(entries(json, "checks"), 10u);
+  EXPECT_EQ(entries(json, "checks"), 14u);
   EXPECT_EQ(entries(json, "all_to_alls"), 5u);
   EXPECT_EQ(entries(json, "what_if"), 2u);
-  EXPECT_EQ(number(json, "passed"), 10);
+  EXPECT_EQ(number(json, "passed"), 14);
   EXPECT_EQ(number(json, "failed"), 0);
   ASSERT_NE(json.find("replay"), nullptr);
   EXPECT_EQ(number(*json.find("replay"), "communications"), 64);

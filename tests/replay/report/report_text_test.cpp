@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/replay/analysis/hand_timeline.h"
 #include "tests/replay/report/reported_job.h"
 
 namespace simmesh::replay {
@@ -20,7 +21,19 @@ TEST(ReportText, HasTheTablesOfAJob) {
                            "changes\n", "pass oracle: 64 outputs equal"})
     EXPECT_THAT(text, HasSubstr(part));
   EXPECT_THAT(text, Not(HasSubstr("reproduce:")));
-  EXPECT_THAT(text, EndsWith("\n10 passed, 0 failed\n"));
+  EXPECT_THAT(text, EndsWith("\n14 passed, 0 failed\n"));
+}
+
+// Would fail if figures that nobody can know were printed as zeros: a rank is missing.
+TEST(ReportText, SaysWhatIsUnknown) {
+  JobTimeline job = testing::hand_job({{testing::comm(0, 10, 0)}, {}}, 1);
+  job.ranks.resize(1);
+  std::string text = to_text(report_job({}, std::move(job)));
+  EXPECT_THAT(text, HasSubstr("waiting is unknown in 1 of 1 collectives"));
+  EXPECT_THAT(text, HasSubstr("1 of 2"));
+  EXPECT_THAT(text, HasSubstr("<=0.0"));
+  EXPECT_THAT(text, Not(HasSubstr("moving  ")));  // on the critical path
+  EXPECT_THAT(text, Not(HasSubstr("of all communication")));
 }
 
 TEST(ReportText, SaysWhatIsWrongAndHowToSeeItAgain) {

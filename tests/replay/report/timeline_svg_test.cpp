@@ -31,6 +31,7 @@ void add_span(RankTimeline& rank, SpanKind kind, Interval time, const std::strin
 ReportedTimes two_ranks() {
   ReportedTimes times;
   times.timeline.ranks.resize(2);
+  times.timeline.world_size = 2;
   times.timeline.ranks[1].rank = 1;
   for (RankTimeline& rank : times.timeline.ranks) rank.tracks.push_back({.name = "stream 7"});
   add_span(times.timeline.ranks[0], SpanKind::compute, {0, 10}, "gemm");

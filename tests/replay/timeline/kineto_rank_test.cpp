@@ -97,12 +97,12 @@ KinetoRefusal kineto_refusal(std::string_view text) {
 // where.
 TEST(ReplayKinetoRank, RefusesWhatIsNoTimeline) {
   EXPECT_EQ(kineto_refusal("").rule, "json");
-  EXPECT_EQ(kineto_refusal("[]").rule, "top_level");
+  EXPECT_EQ(kineto_refusal("3").rule, "top_level");
   EXPECT_THAT(kineto_refusal("{}").message, HasSubstr("expected a list 'traceEvents', got none"));
   EXPECT_EQ(kineto_refusal(R"({"traceEvents": 3})").rule, "top_level");
   EXPECT_EQ(kineto_refusal(R"({"traceEvents": [{]})").rule, "json");
   EXPECT_THAT(kineto_refusal(R"({"traceEvents": [{}, 7]})").message,
-              HasSubstr("rank.json: entry 1 of 'traceEvents': expected an object"));
+              HasSubstr("rank.json: entry 1 of 'traceEvents', byte 21: expected an object"));
   EXPECT_EQ(kineto_refusal(R"({"traceEvents": [7]})").rule, "event");
   EXPECT_EQ(kineto_refusal(kineto_text({{.begin = "null"}})).rule, "event");
   EXPECT_EQ(kineto_refusal(kineto_text({}, R"("baseTimeNanoseconds": "x",)")).rule, "top_level");
@@ -114,6 +114,26 @@ TEST(ReplayKinetoRank, RefusesWhatIsNoTimeline) {
     EXPECT_THAT(
         kineto_refusal(kineto_text({}, fmt::format("\"distributedInfo\": {},", info))).message,
         HasSubstr("field 'distributedInfo': expected a rank of at most 10000000 ranks"));
+}
+
+// Would fail if a bare list of events, which Chrome and older profilers write, were refused.
+TEST(ReplayKinetoRank, ReadsABareList) {
+  std::string text = kineto_text({{.begin = "3"}, {.begin = "5"}});
+  std::size_t begin = text.find('['), end = text.rfind(']');
+  KinetoRank rank = rank_from(text.substr(begin, end + 1 - begin));
+  ASSERT_EQ(rank.times.size(), 2u);
+  EXPECT_EQ(rank.times[1].begin_ns, 5000);
+}
+
+// Would fail if repairs weren't counted, or events of unknown categories passed without a word.
+TEST(ReplayKinetoRank, CountsWhatIsNotAsItShouldBe) {
+  KinetoRank rank = rank_from(kineto_text({{.arguments = R"("bandwidth": inf)"},
+                                           {.length = "-1"},
+                                           {.category = "mtia_ops"},
+                                           {.category = "mtia_ops"}}));
+  EXPECT_EQ(rank.repairs.not_finite, 1);
+  EXPECT_EQ(rank.unfinished, 1);
+  EXPECT_EQ(rank.timeline.other_categories.at("mtia_ops"), 2u);
 }
 
 // Would fail if a file that is cut off anywhere were read as a whole one.

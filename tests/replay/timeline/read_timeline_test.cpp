@@ -93,6 +93,23 @@ TEST(ReplayReadTimeline, FindsRanksInNames) {
   EXPECT_EQ(timeline_from(kineto_text({}), "trace_1694128201545.json").world_size, 1);
 }
 
+// Would fail if a span of gloo were an annotation, or had no group where its rank has one only.
+TEST(ReplayReadTimeline, HasCommunicationsOfTheHost) {
+  JobTimeline job =
+      timeline_from(kineto_text({{.category = "user_annotation",
+                                  .name = "gloo:all_reduce",
+                                  .begin = "5",
+                                  .length = "2",
+                                  .arguments = R"("Input Dims": [[4]], "Input type": ["float"])"}},
+                                R"("distributedInfo": {"rank": 0, "world_size": 2, "pg_config": )"
+                                R"([{"pg_name": "0", "ranks": [0, 1]}]},)"));
+  ASSERT_EQ(job.ranks[0].comms.size(), 1u);
+  const TimelineComm& comm = job.ranks[0].comms[0];
+  EXPECT_EQ(comm.name, "all_reduce");
+  EXPECT_EQ(job.groups.at(comm.group.value()).members, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(job.ranks[0].span_of(comm).bytes, 16);
+}
+
 std::string timelines_refusal(const std::vector<std::string>& paths) {
   return error_text([&] { read_timelines(paths); });
 }

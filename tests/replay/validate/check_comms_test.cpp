@@ -24,6 +24,30 @@ std::string comm_faults(MadeTrace& made) {
   return testing::findings_text(comm_findings(testing::made_job(made)));
 }
 
+// Would fail if a name that nobody knows passed without a word.
+TEST(CheckComms, WarnsOfAnUnknownCollective) {
+  MadeTrace made(0);
+  made.group("0", {0, 1}).add({.name = "teleport"});
+  EXPECT_EQ(comm_faults(made),
+            "warning unknown_collective: rank 0 node 3 name: expected the name of a collective or "
+            "message, got 'teleport'\n");
+}
+
+// Would fail if one request of two collectives passed, or one of two messages didn't.
+TEST(CheckComms, WarnsOfARequestThatIsUsedAgain) {
+  for (std::string name : {"allreduce", "send"}) {
+    TraceJob job =
+        testing::made_job(MadeTrace(0).group("0", {0, 1}).add({.name = name}).add({.name = name}));
+    for (TraceComm& comm : job.ranks[0].trace.comms) comm.request.sequence = 5;
+    std::string text = testing::findings_text(comm_findings(job));
+    EXPECT_EQ(
+        text.find("warning request_reused: rank 0 node 4 req: allreduce: expected a request") !=
+            std::string::npos,
+        name == "allreduce")
+        << text;
+  }
+}
+
 TEST(CheckComms, TheOwnRankIsThePlaceInTheGroup) {
   for (std::int64_t rank = -1; rank <= 3; ++rank) {
     MadeTrace made(3);

@@ -13,11 +13,12 @@ namespace {
 
 void update(SgdTensors& tensors, const SgdOptions& options) {
   Tensor gradient = tensors.gradient.clone();
+  double sign = options.maximize ? -1.0 : 1.0;
   if (options.momentum == 0.0) {
     update_elements<2>({&tensors.parameter, &gradient}, [&](auto& v) {
       using T = std::decay_t<decltype(v[0])>;
       auto& [p, g] = v;
-      T decayed = g + T(options.weight_decay) * p;
+      T decayed = T(sign) * g + T(options.weight_decay) * p;
       p -= T(options.lr) * decayed;
     });
     return;
@@ -26,7 +27,7 @@ void update(SgdTensors& tensors, const SgdOptions& options) {
   update_elements<3>({&tensors.parameter, &gradient, &tensors.momentum_buffer}, [&](auto& v) {
     using T = std::decay_t<decltype(v[0])>;
     auto& [p, g, b] = v;
-    T decayed = g + T(options.weight_decay) * p;
+    T decayed = T(sign) * g + T(options.weight_decay) * p;
     b = is_first ? decayed : T(options.momentum) * b + T(1.0 - options.dampening) * decayed;
     p -= T(options.lr) * (options.nesterov ? decayed + T(options.momentum) * b : b);
   });

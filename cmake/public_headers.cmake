@@ -63,12 +63,15 @@ set(simmesh_public_headers
   core/autograd/function.h
   core/autograd/gradcheck.h
   core/autograd/saved_tensor.h
-  # modules and averages that few programs need, and models by description
+  # modules, averages and optimisers that few programs need, and models by description
   core/nn/batch_norm.h
   core/nn/batch_rows.h
   core/nn/convolution.h
   core/nn/model_node.h
+  core/optim/adagrad.h
   core/optim/ema.h
+  core/optim/lion.h
+  core/optim/rmsprop.h
 
   # the fixture for tests
   testing/gtest.h
@@ -110,7 +113,10 @@ set(simmesh_public_headers
   zero/fetch/pretty.h
   zero/fetch/schedule_picture.h
   zero/stage3/schedule_record.h
-  # DeepSpeed's estimates of memory, and tensors that lie in files
+  # the meaning of a DeepSpeed file, estimates of memory, and tensors that lie in files
+  zero/config/config_autos.h
+  zero/config/hjson.h
+  zero/engine/config_report.h
   zero/engine/estimate.h
   zero/stage3/file_store.h
 

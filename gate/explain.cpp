@@ -195,11 +195,14 @@ std::string optimizer_text(const OptimizerSpec& spec) {
                      toml_number(adam.options.weight_decay));
 }
 
-std::string train_text(const GateTrain& train) {
+// Leaves out the optimizer of a DeepSpeed file, which may have more keys than a gate.
+std::string train_text(const GateTrain& train, const GateParallel& parallel) {
   TomlTable table("train");
   table.add("steps", train.steps);
   table.add("micro_batches", train.micro_batches);
-  table.add("optimizer", optimizer_text(train.optimizer));
+  bool is_of_file =
+      parallel.zero && !parallel.zero->file.empty() && parallel.zero->config.optimizer;
+  if (!is_of_file) table.add("optimizer", optimizer_text(train.optimizer));
   table.add("clip_grad_norm", toml_number(train.clip_grad_norm));
   table.word("loss", to_string(train.loss));
   return table.text();
@@ -260,7 +263,7 @@ std::string explain(const GateFile& gate) {
   TomlTable arithmetic("arithmetic");
   arithmetic.word("mode", gate.arithmetic);
   return text + mesh.text() + world.text() + model_text(gate.model) + data_text(gate) +
-         parallel_text(gate.parallel) + train_text(gate.train) + arithmetic.text() +
+         parallel_text(gate.parallel) + train_text(gate.train, gate.parallel) + arithmetic.text() +
          device_text(gate.device) + expect_text(gate.expect, gate.world.shapes_only) +
          faults_text(gate.faults) + checkpoint_text(gate.checkpoint);
 }

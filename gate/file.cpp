@@ -7,6 +7,7 @@
 #include "core/check/join_text.h"
 #include "core/check/read_file.h"
 #include "core/tensor/chunk.h"
+#include "gate/tables/zero_file.h"
 
 namespace simmesh {
 
@@ -182,6 +183,19 @@ void check_model(const GateTable& top, const GateFile& gate) {
   }
 }
 
+// Rejects a DeepSpeed file in a run that the gate is compared with or resumed on: such a run trains
+// with the gate's own keys.
+void refuse_other_zero_files(GateTable& top, const GateFile& gate) {
+  auto has_file = [](const GateParallel& parallel) {
+    return parallel.zero && !parallel.zero->file.empty();
+  };
+  for (const GateSameAs& other : gate.expect.same_as)
+    if (has_file(other.parallel))
+      top.table("expect")->reject_value("same_as", "zero as a table", "the path of a file");
+  if (gate.checkpoint && has_file(gate.checkpoint->resume_on.parallel) && !has_file(gate.parallel))
+    top.table("checkpoint")->reject_value("resume_on", "zero as a table", "the path of a file");
+}
+
 // Refuses what a world of shapes only, or a folded one, can't do.
 void check_world(GateTable& top, const GateFile& gate) {
   if (!gate.world.shapes_only) return;
@@ -239,8 +253,12 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   read_data(top, gate);
   check_model(top, gate);
   nn::ModelNode node = model_node(gate.model, gate.model_use());
-  if (auto parallel = top.table("parallel"))
+  if (auto parallel = top.table("parallel")) {
     gate.parallel = read_gate_parallel(*parallel, gate.mesh, node);
+    if (gate.parallel.zero)
+      take_zero_file(
+          top, {gate.file, gate.mesh, gate.model, *gate.parallel.zero, gate.data, gate.train});
+  }
   if (auto arithmetic = top.table("arithmetic")) {
     gate.arithmetic = arithmetic->word(
         "mode", gate.arithmetic,
@@ -255,6 +273,7 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
     gate.checkpoint = read_gate_checkpoint(*checkpoint, use);
   if (auto faults = top.table("faults"))
     gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
+  refuse_other_zero_files(top, gate);
   check_split(top, gate);
   check_sequence(top, gate);
   check_world(top, gate);

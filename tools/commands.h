@@ -16,6 +16,7 @@ void add_plan_command(CLI::App& program, int& status);
 void add_replay_command(CLI::App& program, int& status);
 void add_checkpoint_command(CLI::App& program, int& status);
 void add_falsify_command(CLI::App& program, int& status);
+void add_config_command(CLI::App& program, int& status);
 void add_doctor_command(CLI::App& program, int& status);
 
 }  // namespace simmesh

@@ -71,7 +71,7 @@ class ZeroEngine final : public TrainingEngine {
       result.parameters.emplace_back(
           name, converted(engine_.safe_get_full_fp32_param(name), parameter.dtype()).clone());
     for (const auto& [name, parameter] : names_)
-      for (const char* key : {"exp_avg", "exp_avg_sq", "momentum_buffer"})
+      for (const char* key : {"exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer"})
         if (Tensor state = engine_.safe_get_full_optimizer_state(name, key); state.is_defined())
           result.optimizer_state.emplace_back(name + "." + key, state.clone());
   }

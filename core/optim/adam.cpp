@@ -19,8 +19,11 @@ double power(double base, std::int64_t exponent) {
 }
 
 void update(AdamTensors& tensors, const AdamOptions& options, WeightDecay decay) {
-  double step_size = options.lr / (1.0 - power(options.beta1, tensors.step));
-  double root_correction = std::sqrt(1.0 - power(options.beta2, tensors.step));
+  bool corrects = options.bias_correction;
+  double step_size =
+      corrects ? options.lr / (1.0 - power(options.beta1, tensors.step)) : options.lr;
+  double root_correction = corrects ? std::sqrt(1.0 - power(options.beta2, tensors.step)) : 1.0;
+  double sign = options.maximize ? -1.0 : 1.0;
   bool is_decoupled = decay == WeightDecay::decoupled;
   double kept = is_decoupled ? 1.0 - options.lr * options.weight_decay : 1.0;
   double added = is_decoupled ? 0.0 : options.weight_decay;
@@ -29,7 +32,7 @@ void update(AdamTensors& tensors, const AdamOptions& options, WeightDecay decay)
     using T = std::decay_t<decltype(values[0])>;
     T &p = values[0], &g = values[1], &m = values[2], &v = values[3];
     p *= T(kept);
-    T decayed = g + T(added) * p;
+    T decayed = T(sign) * g + T(added) * p;
     m = T(options.beta1) * m + T(1.0 - options.beta1) * decayed;
     v = T(options.beta2) * v + T(1.0 - options.beta2) * decayed * decayed;
     T second = v;
@@ -68,9 +71,16 @@ void Adam::step() {
       AdamTensors tensors{parameters()[index].local_part(), gradient.local_part(),
                           state_tensor(index, "exp_avg"), state_tensor(index, "exp_avg_sq"),
                           ++state_of(index).steps};
+      if (group.options.amsgrad) tensors.max_exp_avg_sq = state_tensor(index, "max_exp_avg_sq");
       adam_(gsl::span<AdamTensors>(&tensors, 1), group.options, decay_);
     }
   }
+}
+
+std::vector<std::string> Adam::state_names(std::size_t parameter) const {
+  std::vector<std::string> names = {"exp_avg", "exp_avg_sq"};
+  if (groups_[group_of(parameter)].options.amsgrad) names.emplace_back("max_exp_avg_sq");
+  return names;
 }
 
 std::vector<double> Adam::learning_rates() const {

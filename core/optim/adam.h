@@ -7,13 +7,16 @@
 
 namespace simmesh::optim {
 
-// AdamOptions are PyTorch's.
+// AdamOptions are PyTorch's, and DeepSpeed's bias_correction.
 struct AdamOptions {
   double lr = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.0;
+  bool bias_correction = true;  // without it the moments are used as they are
+  bool amsgrad = false;         // divides by the largest second moment so far
+  bool maximize = false;        // follows the gradient upwards
 };
 
 // WeightDecay is where Adam applies the decay: to the gradient, or to the parameter itself before
@@ -34,8 +37,9 @@ struct AdamTensors {
 
 // adam_ makes one step of all parameters of a list: m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
 // p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps). Added decay is g += weight_decay *
-// p, decoupled p *= 1 - lr * weight_decay, both first. Computed in float32 (float64 for float64)
-// and rounded once a tensor.
+// p, decoupled p *= 1 - lr * weight_decay, both first. maximize negates g before, and without
+// bias_correction both powers count as 0. Computed in float32 (float64 for float64) and rounded
+// once a tensor.
 void adam_(gsl::span<AdamTensors> list, const AdamOptions& options, WeightDecay decay);
 
 // Adam is adam_ over parameters, with decay added to the gradient; AdamW decouples it.
@@ -53,9 +57,7 @@ class Adam : public Optimizer {
   explicit Adam(std::vector<Group> groups, WeightDecay decay = WeightDecay::added);
 
   void step() override;
-  std::vector<std::string> state_names(std::size_t) const override {
-    return {"exp_avg", "exp_avg_sq"};
-  }
+  std::vector<std::string> state_names(std::size_t parameter) const override;
   std::vector<double> learning_rates() const override;
   void set_learning_rates(const std::vector<double>& rates) override;
   // The coefficients of the two moments, one pair per group.

@@ -13,13 +13,14 @@ namespace {
 
 // Subtracts a gradient of at least the parameter's width, and rounds once to the parameter's dtype.
 void update_without_momentum(SgdTensors& tensors, Tensor gradient, const SgdOptions& options) {
+  double sign = options.maximize ? -1.0 : 1.0;
   bool is_wider =
       bytes_per_element(gradient.dtype()) > bytes_per_element(tensors.parameter.dtype());
   Tensor parameter = is_wider ? converted(tensors.parameter, gradient.dtype()) : tensors.parameter;
   update_elements<2>({&parameter, &gradient}, [&](auto& v) {
     using T = std::decay_t<decltype(v[0])>;
     auto& [p, g] = v;
-    T decayed = g + T(options.weight_decay) * p;
+    T decayed = T(sign) * g + T(options.weight_decay) * p;
     p -= T(options.lr) * decayed;
   });
   if (is_wider) copy_(tensors.parameter, converted(parameter, tensors.parameter.dtype()));
@@ -28,11 +29,12 @@ void update_without_momentum(SgdTensors& tensors, Tensor gradient, const SgdOpti
 void update(SgdTensors& tensors, const SgdOptions& options) {
   Tensor gradient = tensors.gradient.clone();
   if (options.momentum == 0.0) return update_without_momentum(tensors, gradient, options);
+  double sign = options.maximize ? -1.0 : 1.0;
   bool is_first = tensors.is_first;
   update_elements<3>({&tensors.parameter, &gradient, &tensors.momentum_buffer}, [&](auto& v) {
     using T = std::decay_t<decltype(v[0])>;
     auto& [p, g, b] = v;
-    T decayed = g + T(options.weight_decay) * p;
+    T decayed = T(sign) * g + T(options.weight_decay) * p;
     b = is_first ? decayed : T(options.momentum) * b + T(1.0 - options.dampening) * decayed;
     p -= T(options.lr) * (options.nesterov ? decayed + T(options.momentum) * b : b);
   });

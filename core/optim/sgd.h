@@ -13,6 +13,7 @@ struct SgdOptions {
   double dampening = 0.0;
   double weight_decay = 0.0;
   bool nesterov = false;
+  bool maximize = false;  // follows the gradient upwards
 };
 
 // SgdTensors is one parameter with its gradient and its momentum buffer, which is only used with
@@ -24,9 +25,10 @@ struct SgdTensors {
   bool is_first = false;  // the buffer holds nothing yet
 };
 
-// sgd_ makes one step of all parameters of a list: g += weight_decay * p; with momentum b = g at
-// first, else b = momentum * b + (1 - dampening) * g, and g = nesterov ? g + momentum * b : b; then
-// p -= lr * g. Computed in float32 (float64 for float64) and rounded once a tensor.
+// sgd_ makes one step of all parameters of a list: maximize negates g; g += weight_decay * p; with
+// momentum b = g at first, else b = momentum * b + (1 - dampening) * g, and g = nesterov ? g +
+// momentum * b : b; then p -= lr * g. Computed in float32 (float64 for float64) and rounded once a
+// tensor.
 void sgd_(gsl::span<SgdTensors> list, const SgdOptions& options);
 
 // Sgd is stochastic gradient descent. Without momentum a gradient may have another dtype than

@@ -99,10 +99,15 @@ GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
                          "both of them");
     parallel.fsdp = read_gate_fsdp(*fsdp, layout, model);
   }
-  if (auto zero = table.table("zero")) {
+  if (table.has("zero")) {
     if (parallel.replicate || parallel.fsdp)
       table.reject_value("zero", "one of fsdp, replicate and zero", "two of them");
-    parallel.zero = read_gate_zero(*zero, layout);
+    if (table.value("zero")->is_string()) {
+      parallel.zero = read_gate_zero_file(table, "zero", layout);
+    } else {
+      std::optional<GateTable> keys = table.table("zero");
+      parallel.zero = read_gate_zero(*keys, layout);
+    }
   }
   parallel.context = read_context(table, layout, model, parallel);
   std::string checkpointing = table.word("activation_checkpointing", "none", {"none", "blocks"});

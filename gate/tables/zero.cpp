@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 
 #include "zero/config/config_keys.h"
+#include "zero/config/hjson.h"
 
 namespace simmesh {
 
@@ -93,7 +95,27 @@ GateZero read_gate_zero(GateTable& table, const GateLayout& layout) {
   return result;
 }
 
+std::string zero_file_path(const std::string& gate_file, const std::string& path) {
+  return (std::filesystem::path(gate_file).parent_path() / path).string();
+}
+
+GateZero read_gate_zero_file(GateTable& table, std::string_view key, const GateLayout& layout) {
+  GateZero result{.mesh = layout.names.front(), .file = table.text(key, "")};
+  try {
+    JsonValue file = zero::read_hjson_file(zero_file_path(table.file(), result.file));
+    JsonValue config = JsonValue::object();
+    config.set("train_batch_size", JsonValue(1));
+    if (const JsonValue* section = file.find("zero_optimization"))
+      config.set("zero_optimization", *section);
+    result.config = zero::Config::from_value(std::move(config));
+  } catch (const Error& error) {
+    table.reject_value(key, "a DeepSpeed configuration", error.message());
+  }
+  return result;
+}
+
 std::string zero_entry(const GateZero& zero) {
+  if (!zero.file.empty()) return JsonValue(zero.file).text();
   JsonValue entry = JsonValue::object();
   entry.set("mesh", JsonValue(zero.mesh));
   JsonValue config = JsonValue::parse(zero.config.to_json());

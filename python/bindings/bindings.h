@@ -15,6 +15,7 @@ void bind_placement(nanobind::module_& module);
 void bind_mesh(nanobind::module_& module);
 void bind_tensor(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
+void bind_zero_config(nanobind::module_& module);
 void bind_verify(nanobind::module_& module);
 void bind_validate(nanobind::module_& module);
 void bind_gate(nanobind::module_& module);

@@ -18,6 +18,7 @@ NB_MODULE(_core, module) {
   simmesh::python::bind_mesh(module);
   simmesh::python::bind_tensor(module);
   simmesh::python::bind_plan(module);
+  simmesh::python::bind_zero_config(module);
   simmesh::python::bind_verify(module);
   simmesh::python::bind_validate(module);
   simmesh::python::bind_gate(module);

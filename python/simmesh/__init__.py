@@ -42,6 +42,7 @@ from simmesh._core import (
     Validation,
     Verification,
     Work,
+    ZeroConfig,
     all_gather,
     all_gather_async,
     all_gather_list,
@@ -78,6 +79,7 @@ from simmesh._core import (
     validate,
     validate_tables,
     verify,
+    zero_config,
     zeros,
 )
 from simmesh.spmd import SpmdFailure, spmd, spmd_run
@@ -118,6 +120,7 @@ __all__ = [
     "Verification",
     "Work",
     "World",
+    "ZeroConfig",
     "__version__",
     "all_gather",
     "all_gather_async",
@@ -157,5 +160,6 @@ __all__ = [
     "validate",
     "validate_tables",
     "verify",
+    "zero_config",
     "zeros",
 ]

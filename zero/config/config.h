@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check/json_value.h"
 #include "core/optim/loss_scaler.h"
 #include "core/tensor/dtype.h"
 #include "zero/config/scheduler_config.h"
@@ -121,12 +122,14 @@ struct ZeroOptimization {
 // Fp16 is the section fp16: training of a float16 model, with a loss scale.
 struct Fp16 {
   bool enabled = false;
+  bool auto_cast = false;   // the engine casts floating inputs to float16, whatever enabled is
   double loss_scale = 0.0;  // a fixed scale; 0 is one that grows and falls
   std::int64_t initial_scale_power = 16;
   std::int64_t loss_scale_window = 1000;
   std::int64_t hysteresis = 2;
   bool consecutive_hysteresis = false;
   std::int64_t min_loss_scale = 1;
+  bool fp16_master_weights_and_grads = false;  // simmesh has none; check refuses true
 
   // scaler returns the options of the loss scaler.
   optim::LossScaler::Options scaler() const;
@@ -135,12 +138,18 @@ struct Fp16 {
 // Bf16 is the section bf16: training of a bfloat16 model.
 struct Bf16 {
   bool enabled = false;
+  bool immediate_grad_update = false;  // changes nothing here
+  // Without the check no step is skipped: what isn't finite reaches the parameters.
+  bool check_grad_overflow = true;
+  bool bf16_master_weights_and_grads = false;  // simmesh has none; check refuses true
+  bool bf16_optimizer_states = false;          // nor these
 };
 
 // DataTypes is the section data_types. By default gradients are kept over micro-batches in the
 // dtype of the parameters; stage 0 keeps them in float32.
 struct DataTypes {
   std::optional<DType> grad_accum_dtype = {};
+  std::optional<DType> param_dtype = {};  // must be the one that fp16 and bf16 ask for
 };
 
 // Aio is the section aio. Only the size of blocks has an effect here.
@@ -151,17 +160,27 @@ struct Aio {
   std::int64_t file_bytes_min() const;
 };
 
-// OptimizerConfig is the section optimizer: an optimiser by name ("Adam", "AdamW" or "SGD") and its
-// params. In DeepSpeed, Adam decouples weight decay too, unless adam_w_mode is off.
+// OptimizerConfig is the section optimizer: an optimiser by name ("Adam", "AdamW", "Adagrad",
+// "Lion", "SGD" or "RMSprop") and its params; each type reads its own. In DeepSpeed, Adam decouples
+// weight decay too, unless adam_w_mode is off. torch_adam takes PyTorch's class, which has AMSGrad.
 struct OptimizerConfig {
   std::string type = "AdamW";
   bool adam_w_mode = true;
+  bool torch_adam = false;
   double lr = 1e-3;
   std::array<double, 2> betas = {0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 0.0;
+  bool bias_correction = true;
+  bool amsgrad = false;
+  bool maximize = false;
   double momentum = 0.0;
+  double dampening = 0.0;
   bool nesterov = false;
+  double lr_decay = 0.0;
+  double initial_accumulator_value = 0.0;
+  double alpha = 0.99;
+  bool centered = false;
 };
 
 // BatchSizes are three numbers that belong together: train_batch_size =
@@ -200,6 +219,8 @@ struct Config {
   std::optional<std::int64_t> train_batch_size = {};
   std::optional<std::int64_t> train_micro_batch_size_per_gpu = {};
   std::optional<std::int64_t> gradient_accumulation_steps = {};
+  // Without management each call of the engine's step is a boundary of gradient accumulation.
+  bool managed_gradient_accumulation = true;
   // The largest norm of the gradients; 0 clips nothing.
   double gradient_clipping = 1.0;
   bool prescale_gradients = false;
@@ -213,14 +234,18 @@ struct Config {
   Aio aio = {};
   std::optional<OptimizerConfig> optimizer = {};
   std::optional<SchedulerConfig> scheduler = {};
-  // Gradients are sums over the ranks instead of means. This key is ours: sums in exact arithmetic
-  // have the bits of one device for any number of ranks.
+  // Gradients are sums over the ranks instead of means, as with gradient_allreduce_op "sum". By its
+  // own name the key is ours, and works in stage 3 too: sums in exact arithmetic have the bits of
+  // one device for any number of ranks.
   bool sum_gradients = false;
 
-  // from_json reads the text of a DeepSpeed file, with or without comments. Raises ValueErrors,
-  // TypeErrors or AssertionErrors that name the key: unknown keys, values of a wrong type or out of
-  // range, "auto" without a value, features that simmesh doesn't have.
+  // from_json reads the text of a DeepSpeed file, which is Hjson (zero/config/hjson.h), and
+  // from_value what a program has in its place, such as a dict of Python. Raises an Error of the
+  // class that DeepSpeed 0.19.8 raises, which names the key: unknown keys, values of a wrong type
+  // or out of range. Raises ValueErrors for "auto" without a value, and for features that simmesh
+  // doesn't have.
   static Config from_json(std::string_view text, const AutoValues& autos = {});
+  static Config from_value(JsonValue value, const AutoValues& autos = {});
   // from_json_file reads a file; raises a RuntimeError if it can't be read.
   static Config from_json_file(const std::string& path, const AutoValues& autos = {});
 

@@ -109,11 +109,12 @@ void resolve_batch_sizes(JsonValue& config, const AutoValues& autos) {
 // Only one of the two can be enabled, so where one is, the other isn't.
 void resolve_precision(JsonValue& config, const AutoValues& autos) {
   for (auto [name, own, other] :
-       {std::tuple("fp16", autos.fp16, autos.bf16), std::tuple("bf16", autos.bf16, autos.fp16)}) {
+       {std::tuple("fp16", autos.fp16, autos.bf16), std::tuple("bf16", autos.bf16, autos.fp16),
+        std::tuple("bfloat16", autos.bf16, autos.fp16)}) {
     JsonValue* section = section_of(config, name);
     if (section == nullptr) continue;
     if (!own && other == true) own = false;
-    resolve(*section, std::string(name) + ".", "enabled", own);
+    if (own) resolve(*section, std::string(name) + ".", "enabled", own);
     drop_autos(*section);
   }
 }

@@ -1,12 +1,13 @@
-#include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "core/check/error.h"
 #include "zero/config/config.h"
 #include "zero/config/config_autos.h"
 #include "zero/config/config_features.h"
+#include "zero/config/config_foreign.h"
 #include "zero/config/config_keys.h"
+#include "zero/config/config_untyped.h"
+#include "zero/config/hjson.h"
+#include "zero/config/optimizer_json.h"
 #include "zero/config/scheduler_json.h"
 
 namespace simmesh::zero {
@@ -29,12 +30,12 @@ void renew(JsonValue& section, const char* old_name, const char* name) {
   const JsonValue* found = section.find(old_name);
   if (found == nullptr) return;
   if (section.find(name) != nullptr)
-    raise(ErrorKind::value_error, file_source,
+    raise(ErrorKind::assertion_error, file_source,
           "expected zero_optimization.{} or zero_optimization.{}, got both", old_name, name);
-  bool offloads = false;
+  std::optional<bool> offloads;
   read_value({*found, std::string("zero_optimization.") + old_name}, {}, offloads);
   section.erase(old_name);
-  if (!offloads) return;
+  if (offloads != true) return;
   JsonValue offload = JsonValue::object();
   offload.set("device", JsonValue("cpu"));
   section.set(name, std::move(offload));
@@ -49,17 +50,17 @@ void read_zero(JsonValue section, ZeroOptimization& zero) {
   renew(section, "cpu_offload", "offload_optimizer");
   renew(section, "cpu_offload_param", "offload_param");
   take_flag(section, "zero_optimization.", "cpu_offload_use_pin_memory");
-  take_default_only(section, "zero_optimization.", "zenflow", JsonValue());
-  if (section.find("zeropp_loco_param") != nullptr)
-    raise(ErrorKind::value_error, file_source,
-          "zero_optimization.zeropp_loco_param: expected no such key, got one: DeepSpeed 0.19.8 "
-          "has no error feedback of quantised gradients any more");
+  section.erase("zenflow");
   read_section({section, "zero_optimization"}, zero);
   if (!zero.compute_grad_norm && zero.stage != 1 && zero.stage != 2)
     raise(ErrorKind::value_error, file_source,
           "zero_optimization.compute_grad_norm: expected true but in stages 1 and 2, got false in "
           "stage {}",
           zero.stage);
+  if (zero.offload_optimizer && zero.offload_optimizer->ratio < 1 && zero.stage != 3)
+    raise(ErrorKind::value_error, file_source,
+          "zero_optimization.offload_optimizer.ratio: expected 1 in stage {}, got {}", zero.stage,
+          zero.offload_optimizer->ratio);
 }
 
 void expect_above_zero(const char* key, std::int64_t number) {
@@ -69,10 +70,8 @@ void expect_above_zero(const char* key, std::int64_t number) {
           number);
 }
 
-void read_fp16(JsonValue section, Fp16& fp16) {
+void read_fp16(const JsonValue& section, Fp16& fp16) {
   expect_object({section, "fp16"});
-  take_default_only(section, "fp16.", "auto_cast", JsonValue(false));
-  take_default_only(section, "fp16.", "fp16_master_weights_and_grads", JsonValue(false));
   for (const char* name : {"loss_scale", "loss_scale_window", "min_loss_scale"})
     if (const JsonValue* found = section.find(name); found && found->get<bool>() != nullptr)
       raise(ErrorKind::value_error, file_source, "fp16.{}: expected a number, got {}", name,
@@ -83,46 +82,23 @@ void read_fp16(JsonValue section, Fp16& fp16) {
   expect_above_zero("fp16.min_loss_scale", fp16.min_loss_scale);
 }
 
-void read_bf16(JsonValue section, Bf16& bf16) {
-  expect_object({section, "bf16"});
-  take_flag(section, "bf16.", "immediate_grad_update");
-  take_default_only(section, "bf16.", "check_grad_overflow", JsonValue(true));
-  take_default_only(section, "bf16.", "bf16_master_weights_and_grads", JsonValue(false));
-  take_default_only(section, "bf16.", "bf16_optimizer_states", JsonValue(false));
-  read_section({section, "bf16"}, bf16);
+// A missing section, or a null, leaves the word to the section of the old name.
+void read_bf16(const JsonValue& object, Bf16& bf16) {
+  const JsonValue* found = object.find("bf16");
+  bool is_old = found == nullptr || found->is_null();
+  if (is_old) found = object.find("bfloat16");
+  if (found != nullptr) read_section({*found, is_old ? "bfloat16" : "bf16"}, bf16);
 }
 
-void read_optimizer(const JsonValue& section, OptimizerConfig& optimizer) {
-  expect_object({section, "optimizer"});
-  JsonValue params = JsonValue::object();
-  for (const auto& [name, value] : *section.get<JsonValue::Object>()) {
-    if (name == "type")
-      read_value({value, "optimizer.type"}, {}, optimizer.type);
-    else if (name == "params")
-      params = value;
-    else if (name != "legacy_fusion")
-      raise(ErrorKind::value_error, file_source, "optimizer.{}: expected type or params", name);
-  }
-  std::string lower = optimizer.type;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return char(std::tolower(c)); });
-  if (lower != "adam" && lower != "adamw" && lower != "sgd")
-    raise(ErrorKind::value_error, file_source,
-          "optimizer.type: expected Adam, AdamW or SGD, got {}", optimizer.type);
-  optimizer.type = lower == "adam" ? "Adam" : lower == "adamw" ? "AdamW" : "SGD";
-  expect_object({params, "optimizer.params"});
-  for (const char* name : {"torch_adam", "fused"}) params.erase(name);
-  take_default_only(params, "optimizer.params.", "bias_correction", JsonValue(true));
-  take_default_only(params, "optimizer.params.", "amsgrad", JsonValue(false));
-  read_section({params, "optimizer.params"}, optimizer);
-}
-
-// The way in which files are read and written doesn't matter here, except the size of a block.
-void read_aio(const JsonValue& section, Aio& aio) {
-  expect_object({section, "aio"});
+// Reads the keys of a section that have an effect here; DeepSpeed leaves all others alone.
+template <class Section>
+void read_known(const JsonValue& object, const char* name, Section& section) {
+  const JsonValue* found = object.find(name);
+  if (found == nullptr || found->is_null()) return;
   JsonValue known = JsonValue::object();
-  if (const JsonValue* found = section.find("block_size")) known.set("block_size", *found);
-  read_section({known, "aio"}, aio);
+  for (const ConfigKey<Section>& key : config_keys<Section>())
+    if (const JsonValue* value = found->find(key.name)) known.set(key.name, *value);
+  read_section({known, name}, section);
 }
 
 template <class Section, class Read>
@@ -130,27 +106,49 @@ void read_named(const JsonValue& object, const char* name, Section& section, Rea
   if (const JsonValue* found = object.find(name)) read(*found, section);
 }
 
+// Raises where two keys contradict each other, after each of them was read.
+void check_together(const JsonValue& object, const Config& config) {
+  std::int64_t stage = config.zero_optimization.stage;
+  if (config.fp16.enabled && config.bf16.enabled)
+    raise(ErrorKind::assertion_error, file_source,
+          "expected fp16.enabled or bf16.enabled, got both: bfloat16 and fp16 modes cannot be "
+          "simultaneously enabled");
+  const JsonValue* is_our_sum = object.find("sum_gradients");
+  if (config.sum_gradients && is_our_sum == nullptr && stage == 3)
+    raise(ErrorKind::value_error, file_source,
+          "gradient_allreduce_op: expected 'mean' in stage 3, got 'sum'");
+  for (auto [key, is_set] :
+       {std::pair("fp16.fp16_master_weights_and_grads", config.fp16.fp16_master_weights_and_grads),
+        std::pair("bf16.bf16_master_weights_and_grads", config.bf16.bf16_master_weights_and_grads),
+        std::pair("bf16.bf16_optimizer_states", config.bf16.bf16_optimizer_states)})
+    if (is_set && stage == 0)
+      raise(ErrorKind::assertion_error, file_source, "{}: expected stage 1, 2 or 3, got 0", key);
+  if (config.bf16.bf16_optimizer_states && !config.bf16.bf16_master_weights_and_grads)
+    raise(ErrorKind::assertion_error, file_source,
+          "bf16.bf16_optimizer_states: expected bf16_master_weights_and_grads to be true");
+}
+
 Config read_config(JsonValue object, const AutoValues& autos) {
   expect_object({object, "the configuration"});
-  refuse_missing_features(object);
+  refuse_removed_keys(object);
   refuse_misspelt_keys(object);
+  check_untyped_sections(object);
   resolve_autos(object, autos);
   Config config;
   for (const ConfigKey<Config>& key : config_keys<Config>())
     if (const JsonValue* found = object.find(key.name)) key.read({*found, key.name}, config);
   read_named(object, "zero_optimization", config.zero_optimization, read_zero);
   read_named(object, "fp16", config.fp16, read_fp16);
-  read_named(object, "bf16", config.bf16, read_bf16);
-  read_named(object, "aio", config.aio, read_aio);
-  if (const JsonValue* found = object.find("data_types"))
-    read_section({*found, "data_types"}, config.data_types);
-  if (const JsonValue* found = object.find("optimizer"); found != nullptr && !found->is_null())
-    read_optimizer(*found, config.optimizer.emplace());
+  read_bf16(object, config.bf16);
+  read_known(object, "aio", config.aio);
+  read_known(object, "data_types", config.data_types);
+  if (const JsonValue* found = object.find("optimizer"))
+    config.optimizer =
+        read_optimizer(*found, is_offloaded(config.zero_optimization.offload_optimizer));
   if (const JsonValue* found = object.find("scheduler")) config.scheduler = read_scheduler(*found);
-  if (config.fp16.enabled && config.bf16.enabled)
-    raise(ErrorKind::assertion_error, file_source,
-          "expected fp16.enabled or bf16.enabled, got both: bfloat16 and fp16 modes cannot be "
-          "simultaneously enabled");
+  check_foreign_sections(object);
+  check_together(object, config);
+  refuse_missing_features(object);
   config.zero_optimization.overlap_comm = config.zero_optimization.overlaps();
   return config;
 }
@@ -166,12 +164,7 @@ JsonValue written_config(const Config& config) {
   object.set("bf16", write_section(config.bf16));
   object.set("data_types", write_section(config.data_types));
   object.set("aio", write_section(config.aio));
-  if (config.optimizer) {
-    JsonValue optimizer = JsonValue::object();
-    optimizer.set("type", JsonValue(config.optimizer->type));
-    optimizer.set("params", write_section(*config.optimizer));
-    object.set("optimizer", std::move(optimizer));
-  }
+  if (config.optimizer) object.set("optimizer", written_optimizer(*config.optimizer));
   if (config.scheduler) object.set("scheduler", written_scheduler(*config.scheduler));
   return object;
 }
@@ -179,7 +172,11 @@ JsonValue written_config(const Config& config) {
 }  // namespace
 
 Config Config::from_json(std::string_view text, const AutoValues& autos) {
-  Config config = read_config(JsonValue::parse(text, "zero/config"), autos);
+  return from_value(parse_hjson(text), autos);
+}
+
+Config Config::from_value(JsonValue value, const AutoValues& autos) {
+  Config config = read_config(std::move(value), autos);
   if (!config.train_batch_size && !config.train_micro_batch_size_per_gpu)
     raise(ErrorKind::assertion_error, file_source,
           "expected train_batch_size or train_micro_batch_size_per_gpu, got neither");
@@ -187,12 +184,7 @@ Config Config::from_json(std::string_view text, const AutoValues& autos) {
 }
 
 Config Config::from_json_file(const std::string& path, const AutoValues& autos) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file)
-    raise(ErrorKind::runtime_error, file_source, "{}: expected a file that can be read", path);
-  return from_json(text.str(), autos);
+  return from_value(read_hjson_file(path), autos);
 }
 
 std::string Config::to_json() const { return written_config(*this).text(); }

@@ -1,6 +1,10 @@
 #include "zero/config/config_keys.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "core/check/error.h"
+#include "zero/config/config_untyped.h"
 
 namespace simmesh::zero {
 
@@ -33,6 +37,35 @@ ConfigKey<ZeroOptimization> stage_key() {
           }};
 }
 
+// A key that DeepSpeed takes from the file as it is.
+template <class T>
+ConfigKey<Config> plain_key(const std::string& name, T Config::*field, ConfigBounds bounds = {}) {
+  ConfigKey<Config> result = key(name, field, bounds);
+  result.read = [field, bounds](const ConfigValue& value, Config& config) {
+    read_plain(value, config.*field);
+    if (!value.json.is_null()) {
+      T checked;
+      read_field(value, bounds, checked);
+    }
+  };
+  return result;
+}
+
+ConfigKey<Config> allreduce_op_key() {
+  auto read = [](const ConfigValue& value, Config& config) {
+    std::string word = value.json.is_null() ? "" : value.json.text();
+    std::transform(word.begin(), word.end(), word.begin(),
+                   [](unsigned char c) { return char(std::tolower(c)); });
+    if (word != "\"mean\"" && word != "\"sum\"")
+      raise(ErrorKind::value_error, keys_source, "{}: expected 'mean' or 'sum', got {}", value.path,
+            value.json.text(80));
+    if (word == "\"sum\"") config.sum_gradients = true;
+  };
+  return {.name = "gradient_allreduce_op", .read = read, .write = [](const Config& config) {
+            return JsonValue(config.sum_gradients ? "sum" : "mean");
+          }};
+}
+
 // In the order of DeepSpeed's class, in which errors are found.
 std::vector<ConfigKey<ZeroOptimization>> zero_keys() {
   using Zero = ZeroOptimization;
@@ -60,7 +93,7 @@ std::vector<ConfigKey<ZeroOptimization>> zero_keys() {
       key3("max_live_parameters", &Zero::max_live_parameters),
       key3("max_reuse_distance", &Zero::max_reuse_distance),
       std::move(gather_on_save),
-      key3("module_granularity_threshold", &Zero::module_granularity_threshold),
+      key3("module_granularity_threshold", &Zero::module_granularity_threshold, {}),
       key3("use_all_reduce_for_fetch_params", &Zero::use_all_reduce_for_fetch_params),
       key3("allgather_sequential", &Zero::allgather_sequential),
       key3("adaptive_prefetch_bucket", &Zero::adaptive_prefetch_bucket),
@@ -106,6 +139,7 @@ const std::vector<ConfigKey<OffloadParam>>& config_keys() {
 template <>
 const std::vector<ConfigKey<OffloadOptimizer>>& config_keys() {
   using Offload = OffloadOptimizer;
+  constexpr ConfigBounds a_part{.min = 0, .max = 1};
   static const std::vector<ConfigKey<Offload>> keys = {
       key("device", &Offload::device),
       key("nvme_path", &Offload::nvme_path),
@@ -114,9 +148,9 @@ const std::vector<ConfigKey<OffloadOptimizer>>& config_keys() {
       key("pipeline_read", &Offload::pipeline_read),
       key("pipeline_write", &Offload::pipeline_write),
       key("fast_init", &Offload::fast_init),
-      key("ratio", &Offload::ratio, not_negative),
+      key("ratio", &Offload::ratio, a_part),
       key("super_offload", &Offload::super_offload),
-      key("cpuadam_cores_perc", &Offload::cpuadam_cores_perc, not_negative),
+      key("cpuadam_cores_perc", &Offload::cpuadam_cores_perc, a_part),
   };
   return keys;
 }
@@ -135,26 +169,35 @@ template <>
 const std::vector<ConfigKey<Fp16>>& config_keys() {
   static const std::vector<ConfigKey<Fp16>> keys = {
       key("enabled", &Fp16::enabled),
+      key("auto_cast", &Fp16::auto_cast),
       key("loss_scale", &Fp16::loss_scale, not_negative),
       key("initial_scale_power", &Fp16::initial_scale_power),
       key("loss_scale_window", &Fp16::loss_scale_window),
       key("hysteresis", &Fp16::hysteresis),
       key("consecutive_hysteresis", &Fp16::consecutive_hysteresis),
       key("min_loss_scale", &Fp16::min_loss_scale),
+      key("fp16_master_weights_and_grads", &Fp16::fp16_master_weights_and_grads),
   };
   return keys;
 }
 
 template <>
 const std::vector<ConfigKey<Bf16>>& config_keys() {
-  static const std::vector<ConfigKey<Bf16>> keys = {key("enabled", &Bf16::enabled)};
+  static const std::vector<ConfigKey<Bf16>> keys = {
+      key("enabled", &Bf16::enabled),
+      key("immediate_grad_update", &Bf16::immediate_grad_update),
+      key("check_grad_overflow", &Bf16::check_grad_overflow),
+      key("bf16_master_weights_and_grads", &Bf16::bf16_master_weights_and_grads),
+      key("bf16_optimizer_states", &Bf16::bf16_optimizer_states),
+  };
   return keys;
 }
 
 template <>
 const std::vector<ConfigKey<DataTypes>>& config_keys() {
   static const std::vector<ConfigKey<DataTypes>> keys = {
-      key("grad_accum_dtype", &DataTypes::grad_accum_dtype)};
+      key("grad_accum_dtype", &DataTypes::grad_accum_dtype),
+      key("param_dtype", &DataTypes::param_dtype)};
   return keys;
 }
 
@@ -168,12 +211,21 @@ template <>
 const std::vector<ConfigKey<OptimizerConfig>>& config_keys() {
   static const std::vector<ConfigKey<OptimizerConfig>> keys = {
       key("adam_w_mode", &OptimizerConfig::adam_w_mode),
+      key("torch_adam", &OptimizerConfig::torch_adam),
       key("lr", &OptimizerConfig::lr, not_negative),
       key("betas", &OptimizerConfig::betas, not_negative),
       key("eps", &OptimizerConfig::eps, not_negative),
       key("weight_decay", &OptimizerConfig::weight_decay, not_negative),
+      key("bias_correction", &OptimizerConfig::bias_correction),
+      key("amsgrad", &OptimizerConfig::amsgrad),
+      key("maximize", &OptimizerConfig::maximize),
       key("momentum", &OptimizerConfig::momentum, not_negative),
+      key("dampening", &OptimizerConfig::dampening),
       key("nesterov", &OptimizerConfig::nesterov),
+      key("lr_decay", &OptimizerConfig::lr_decay, not_negative),
+      key("initial_accumulator_value", &OptimizerConfig::initial_accumulator_value, not_negative),
+      key("alpha", &OptimizerConfig::alpha, not_negative),
+      key("centered", &OptimizerConfig::centered),
   };
   return keys;
 }
@@ -181,14 +233,16 @@ const std::vector<ConfigKey<OptimizerConfig>>& config_keys() {
 template <>
 const std::vector<ConfigKey<Config>>& config_keys() {
   static const std::vector<ConfigKey<Config>> keys = {
-      key("train_batch_size", &Config::train_batch_size),
-      key("train_micro_batch_size_per_gpu", &Config::train_micro_batch_size_per_gpu),
-      key("gradient_accumulation_steps", &Config::gradient_accumulation_steps),
-      key("gradient_clipping", &Config::gradient_clipping, not_negative),
-      key("prescale_gradients", &Config::prescale_gradients),
-      key("gradient_predivide_factor", &Config::gradient_predivide_factor, above_zero),
-      key("communication_data_type", &Config::communication_data_type),
-      key("zero_allow_untested_optimizer", &Config::zero_allow_untested_optimizer),
+      plain_key("train_batch_size", &Config::train_batch_size),
+      plain_key("train_micro_batch_size_per_gpu", &Config::train_micro_batch_size_per_gpu),
+      plain_key("gradient_accumulation_steps", &Config::gradient_accumulation_steps),
+      plain_key("managed_gradient_accumulation", &Config::managed_gradient_accumulation),
+      plain_key("communication_data_type", &Config::communication_data_type),
+      plain_key("prescale_gradients", &Config::prescale_gradients),
+      plain_key("gradient_predivide_factor", &Config::gradient_predivide_factor, above_zero),
+      allreduce_op_key(),
+      plain_key("gradient_clipping", &Config::gradient_clipping, not_negative),
+      plain_key("zero_allow_untested_optimizer", &Config::zero_allow_untested_optimizer),
       key("sum_gradients", &Config::sum_gradients),
   };
   return keys;

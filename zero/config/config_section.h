@@ -65,11 +65,12 @@ template <>
 struct IsSection<LeafModule> : std::true_type {};
 
 // read_field is read_section or read_value; a null is an absent value. Among the sections only
-// leaf_module raises a TypeError where it isn't an object, as in DeepSpeed.
+// leaf_module raises a TypeError where it isn't an object, and takes a null, as in DeepSpeed.
 template <class T>
 void read_field(const ConfigValue& value, const ConfigBounds& bounds, T& out) {
   if constexpr (IsSection<T>::value) {
     constexpr bool is_model = !std::is_same_v<T, LeafModule>;
+    if (!is_model && value.json.is_null()) return;
     if (is_model && value.json.get<JsonValue::Object>() == nullptr)
       raise(ErrorKind::value_error, "zero/config", "{}: expected an object, got {}", value.path,
             value.json.text(80));

@@ -25,6 +25,10 @@ void check_bounds(const ConfigValue& value, const ConfigBounds& bounds, T number
     refuse(value,
            fmt::format("a number {} {}",
                        bounds.is_open ? "greater than" : "greater than or equal to", bounds.min));
+  if (bounds.is_open ? double(number) >= bounds.max && std::isfinite(bounds.max)
+                     : double(number) > bounds.max)
+    refuse(value, fmt::format("a number {} {}",
+                              bounds.is_open ? "less than" : "less than or equal to", bounds.max));
 }
 
 std::string trimmed(const std::string& text) {

@@ -24,7 +24,8 @@ struct ConfigValue {
 // ConfigBounds limits a number.
 struct ConfigBounds {
   double min = -std::numeric_limits<double>::infinity();
-  bool is_open = false;  // min itself isn't allowed
+  bool is_open = false;  // min itself isn't allowed, and max neither
+  double max = std::numeric_limits<double>::infinity();
 };
 
 // read_value reads a value as pydantic does, on which DeepSpeed's configuration is built: an

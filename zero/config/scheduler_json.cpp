@@ -1,5 +1,7 @@
 #include "zero/config/scheduler_json.h"
 
+#include <array>
+
 #include "core/check/error.h"
 #include "zero/config/config_keys.h"
 
@@ -8,6 +10,16 @@ namespace simmesh::zero {
 namespace {
 
 constexpr std::string_view scheduler_source = "zero/config";
+
+constexpr std::string_view own_schedulers =
+    "WarmupLR, WarmupDecayLR, WarmupCosineLR, OneCycle or LRRangeTest";
+
+// Those of torch.optim.lr_scheduler, which DeepSpeed takes in stage 0 only.
+constexpr std::array torch_schedulers = {
+    "LambdaLR",          "MultiplicativeLR", "StepLR",        "MultiStepLR",
+    "ConstantLR",        "LinearLR",         "ExponentialLR", "SequentialLR",
+    "CosineAnnealingLR", "ChainedScheduler", "CyclicLR",      "CosineAnnealingWarmRestarts",
+    "OneCycleLR",        "PolynomialLR",     "LRScheduler",   "ReduceLROnPlateau"};
 
 // TypeName is the name of a type in a file, with the params that it requires.
 template <class Type>
@@ -44,8 +56,12 @@ bool read_type(const std::string& type, const JsonValue& params,
   if (type != TypeName<Type>::name) return false;
   for (const char* name : TypeName<Type>::needed)
     if (params.find(name) == nullptr)
-      raise(ErrorKind::value_error, scheduler_source,
+      raise(ErrorKind::type_error, scheduler_source,
             "scheduler.params.{}: expected a value for {}, got none", name, type);
+  for (const auto& [name, value] : *params.get<JsonValue::Object>())
+    if (!is_key<Type>(name))
+      raise(ErrorKind::type_error, scheduler_source,
+            "scheduler.params.{}: expected a param of {}, got an unexpected one", name, type);
   Type read;
   read_section({params, "scheduler.params"}, read);
   out = read;
@@ -55,29 +71,31 @@ bool read_type(const std::string& type, const JsonValue& params,
 }  // namespace
 
 std::optional<SchedulerConfig> read_scheduler(const JsonValue& section) {
-  if (section.is_null()) return {};
-  expect_object({section, "scheduler"});
-  for (const auto& [name, value] : *section.get<JsonValue::Object>())
-    if (name != "type" && name != "params")
-      raise(ErrorKind::value_error, scheduler_source, "scheduler.{}: expected type or params",
-            name);
+  if (section.get<JsonValue::Object>() == nullptr)
+    raise(ErrorKind::attribute_error, scheduler_source, "scheduler: expected an object, got {}",
+          section.text(80));
   const JsonValue* given = section.find("type");
   if (given == nullptr || given->is_null()) return {};
   std::string type;
   read_value({*given, "scheduler.type"}, {}, type);
-  const JsonValue* params = section.find("params");
-  expect_object({params == nullptr ? JsonValue() : *params, "scheduler.params"});
+  const JsonValue* given_params = section.find("params");
+  bool has_params = given_params != nullptr && !given_params->is_null();
+  const JsonValue params = has_params ? *given_params : JsonValue::object();
+  expect_object({params, "scheduler.params"});
   std::optional<SchedulerConfig> scheduler;
-  if (read_type<WarmupLR>(type, *params, scheduler) ||
-      read_type<WarmupDecayLR>(type, *params, scheduler) ||
-      read_type<WarmupCosineLR>(type, *params, scheduler) ||
-      read_type<OneCycle>(type, *params, scheduler) ||
-      read_type<LRRangeTest>(type, *params, scheduler))
+  if (read_type<WarmupLR>(type, params, scheduler) ||
+      read_type<WarmupDecayLR>(type, params, scheduler) ||
+      read_type<WarmupCosineLR>(type, params, scheduler) ||
+      read_type<OneCycle>(type, params, scheduler) ||
+      read_type<LRRangeTest>(type, params, scheduler))
     return scheduler;
-  raise(ErrorKind::value_error, scheduler_source,
-        "scheduler.type: expected WarmupLR, WarmupDecayLR, WarmupCosineLR, OneCycle or "
-        "LRRangeTest, got {}",
-        given->text(80));
+  for (const char* missing : torch_schedulers)
+    if (type == missing)
+      raise(ErrorKind::value_error, scheduler_source, "scheduler.type: simmesh has no {}, only {}",
+            type, own_schedulers);
+  raise(ErrorKind::assertion_error, scheduler_source,
+        "scheduler.type: expected {}, or another of torch.optim.lr_scheduler, got {}",
+        own_schedulers, given->text(80));
 }
 
 JsonValue written_scheduler(const SchedulerConfig& scheduler) {

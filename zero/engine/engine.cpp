@@ -2,6 +2,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/check/error.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/optim/loss_scaler.h"
 #include "zero/engine/engine_setup.h"
@@ -25,7 +26,9 @@ std::unique_ptr<Stage> make_stage(const StageSetup& setup) {
 struct Engine::State {
   State(nn::Module& trained, const MakeOptimizer& make_optimizer, const Config& given,
         const ProcessGroup& group)
-      : module(trained), config(completed_config(given, group.size(), bool(make_optimizer))) {
+      : module(trained),
+        config(completed_config(given, group.size(), bool(make_optimizer))),
+        has_optimizer(bool(make_optimizer)) {
     convert_module(module, config);
     stage = make_stage({module, make_optimizer, config, group});
     if (make_optimizer) {
@@ -38,7 +41,12 @@ struct Engine::State {
 
   double loss_scale() const { return scaler ? scaler->scale() : 1.0; }
   bool is_boundary_after(std::int64_t count) const {
-    return count >= *config.gradient_accumulation_steps;
+    return config.managed_gradient_accumulation && count >= *config.gradient_accumulation_steps;
+  }
+  // Without management the caller's step is the boundary.
+  bool steps_now() const {
+    return config.managed_gradient_accumulation ? is_boundary_after(micro_batches)
+                                                : micro_batches > 0;
   }
 
   std::size_t index_of(std::string_view name) const {
@@ -49,6 +57,7 @@ struct Engine::State {
 
   nn::Module& module;
   Config config;
+  bool has_optimizer = false;
   std::unique_ptr<Stage> stage;
   std::optional<optim::LossScaler> scaler;
   std::optional<LrScheduler> lr_scheduler;
@@ -69,12 +78,18 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 
 nn::Module& Engine::module() const { return state_->module; }
 
-Tensor Engine::operator()(const Tensor& input) const { return state_->module(input); }
+Tensor Engine::operator()(const Tensor& input) const {
+  bool casts = state_->config.fp16.auto_cast && is_floating_point(input.dtype());
+  return state_->module(casts ? to(input, DType::float16) : input);
+}
 
 void Engine::train(bool mode) { state_->module.train(mode); }
 
 void Engine::backward(const Tensor& loss, bool scale_wrt_gas) {
   State& state = *state_;
+  if (!state.has_optimizer)
+    raise(ErrorKind::assertion_error, engine_source,
+          "expected an optimizer for a backward pass, got none");
   state.stage->before_backward(state.is_boundary_after(state.micro_batches + 1));
   Tensor part = scale_wrt_gas ? div(loss, double(*state.config.gradient_accumulation_steps)) : loss;
   simmesh::backward(state.scaler ? state.scaler->scaled(part) : part);
@@ -88,7 +103,7 @@ bool Engine::is_gradient_accumulation_boundary() const {
 
 void Engine::step() {
   State& state = *state_;
-  if (!is_gradient_accumulation_boundary()) return;
+  if (!state.steps_now()) return;
   state.micro_batches = 0;
   StepResult result = state.stage->step(state.loss_scale());
   state.is_applied = result.is_applied;

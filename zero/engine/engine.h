@@ -52,7 +52,8 @@ class Engine {
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
-  // module returns the module that is trained. Calling the engine calls it.
+  // module returns the module that is trained. Calling the engine calls it; with fp16.auto_cast a
+  // floating input is converted to float16 first.
   nn::Module& module() const;
   Tensor operator()(const Tensor& input) const;
   // train and eval set the mode of the module.
@@ -60,10 +61,11 @@ class Engine {
   void eval() { train(false); }
 
   // backward adds the gradients of loss / gradient_accumulation_steps, times the loss scale. With
-  // scale_wrt_gas off the loss isn't divided.
+  // scale_wrt_gas off the loss isn't divided. Raises an AssertionError without an optimiser.
   void backward(const Tensor& loss, bool scale_wrt_gas = true);
 
-  // is_gradient_accumulation_boundary is true if the next step changes the parameters.
+  // is_gradient_accumulation_boundary is true if the next step changes the parameters. It is false
+  // if managed_gradient_accumulation is off: then each step after a backward pass changes them.
   bool is_gradient_accumulation_boundary() const;
 
   // step does nothing before the boundary. At the boundary it averages the gradients over the
@@ -117,8 +119,8 @@ class Engine {
 //
 // From stage 1 on make_optimizer is called twice: first with the parameters, to learn the
 // optimiser's groups, whose parameters are laid out together, and then with the masters of this
-// member, which have the names of their parameters. In stage 3 it may be empty: the engine then has
-// no optimiser.
+// member, which have the names of their parameters. In stages 0 and 3 it may be empty: the engine
+// then has no optimiser.
 Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
                   const ProcessGroup& group);
 

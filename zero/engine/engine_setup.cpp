@@ -1,7 +1,10 @@
 #include "zero/engine/engine_setup.h"
 
 #include "core/check/error.h"
+#include "core/optim/adagrad.h"
 #include "core/optim/adam.h"
+#include "core/optim/lion.h"
+#include "core/optim/rmsprop.h"
 #include "core/optim/sgd.h"
 
 namespace simmesh::zero {
@@ -31,6 +34,20 @@ void check_offload(std::string_view key, const std::optional<Offload>& offload,
                    const ZeroOptimization& zero) {
   if (offload && offload->device == OffloadDevice::nvme && !offload->nvme_path)
     refuse_key(fmt::format("zero_optimization.{}.nvme_path", key), "a path", zero);
+}
+
+DType model_dtype(const Config& config) {
+  return config.fp16.enabled   ? DType::float16
+         : config.bf16.enabled ? DType::bfloat16
+                               : DType::float32;
+}
+
+void check_param_dtype(const Config& config) {
+  if (!config.data_types.param_dtype || *config.data_types.param_dtype == model_dtype(config))
+    return;
+  raise(ErrorKind::assertion_error, setup_source,
+        "data_types.param_dtype: expected the dtype of the model, which is {}, got {}",
+        to_string(model_dtype(config)), to_string(*config.data_types.param_dtype));
 }
 
 void check_stage(const Config& config) {
@@ -65,9 +82,13 @@ Config completed_config(Config config, std::int64_t ranks, bool has_optimizer) {
     raise(ErrorKind::value_error, setup_source,
           "expected at least 1 gradient accumulation step, got {}", steps);
   config.gradient_accumulation_steps = steps;
-  if (!has_optimizer && config.zero_optimization.stage != 3)
+  const ZeroOptimization& zero = config.zero_optimization;
+  if (!has_optimizer && zero.stage != 0 && zero.stage != 3)
     raise(ErrorKind::assertion_error, setup_source, "zero stage {} requires an optimizer",
-          config.zero_optimization.stage);
+          zero.stage);
+  if (!config.managed_gradient_accumulation && zero.stage < 2 && zero.overlaps())
+    refuse_key("managed_gradient_accumulation", "true with overlap_comm", zero);
+  check_param_dtype(config);
   check_stage(config);
   check_reduction(config);
   return config;
@@ -75,38 +96,94 @@ Config completed_config(Config config, std::int64_t ranks, bool has_optimizer) {
 
 void convert_module(nn::Module& module, const Config& config) {
   if (!config.fp16.enabled && !config.bf16.enabled) return;
-  DType dtype = config.fp16.enabled ? DType::float16 : DType::bfloat16;
+  DType dtype = model_dtype(config);
   for (const auto& [name, parameter] : module.named_parameters())
     if (parameter.dtype() != dtype) return module.to(dtype);
 }
 
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+std::unique_ptr<optim::Optimizer> make_adam(const Tensors& tensors, const OptimizerConfig& config) {
+  bool is_decoupled = config.type == "AdamW" || config.adam_w_mode;
+  return std::make_unique<optim::Adam>(
+      tensors,
+      optim::AdamOptions{.lr = config.lr,
+                         .beta1 = config.betas[0],
+                         .beta2 = config.betas[1],
+                         .eps = config.eps,
+                         .weight_decay = config.weight_decay,
+                         .bias_correction = config.bias_correction,
+                         .amsgrad = config.amsgrad,
+                         .maximize = config.maximize},
+      is_decoupled ? optim::WeightDecay::decoupled : optim::WeightDecay::added);
+}
+
+std::unique_ptr<optim::Optimizer> make_adagrad(const Tensors& tensors,
+                                               const OptimizerConfig& config) {
+  return std::make_unique<optim::Adagrad>(
+      tensors, optim::AdagradOptions{.lr = config.lr,
+                                     .lr_decay = config.lr_decay,
+                                     .weight_decay = config.weight_decay,
+                                     .initial_accumulator_value = config.initial_accumulator_value,
+                                     .eps = config.eps,
+                                     .maximize = config.maximize});
+}
+
+std::unique_ptr<optim::Optimizer> make_lion(const Tensors& tensors, const OptimizerConfig& config) {
+  return std::make_unique<optim::Lion>(tensors,
+                                       optim::LionOptions{.lr = config.lr,
+                                                          .beta1 = config.betas[0],
+                                                          .beta2 = config.betas[1],
+                                                          .weight_decay = config.weight_decay});
+}
+
+std::unique_ptr<optim::Optimizer> make_rmsprop(const Tensors& tensors,
+                                               const OptimizerConfig& config) {
+  return std::make_unique<optim::RmsProp>(tensors,
+                                          optim::RmsPropOptions{.lr = config.lr,
+                                                                .alpha = config.alpha,
+                                                                .eps = config.eps,
+                                                                .weight_decay = config.weight_decay,
+                                                                .momentum = config.momentum,
+                                                                .centered = config.centered,
+                                                                .maximize = config.maximize});
+}
+
+std::unique_ptr<optim::Optimizer> make_sgd(const Tensors& tensors, const OptimizerConfig& config) {
+  return std::make_unique<optim::Sgd>(tensors,
+                                      optim::SgdOptions{.lr = config.lr,
+                                                        .momentum = config.momentum,
+                                                        .dampening = config.dampening,
+                                                        .weight_decay = config.weight_decay,
+                                                        .nesterov = config.nesterov,
+                                                        .maximize = config.maximize});
+}
+
+}  // namespace
+
 MakeOptimizer configured_optimizer(const OptimizerConfig& config) {
-  return [config](
-             const std::vector<nn::NamedTensor>& masters) -> std::unique_ptr<optim::Optimizer> {
-    std::vector<Tensor> tensors;
+  return [config](const std::vector<nn::NamedTensor>& masters) {
+    Tensors tensors;
     for (const auto& [name, master] : masters) tensors.push_back(master);
-    if (config.type == "SGD")
-      return std::make_unique<optim::Sgd>(tensors,
-                                          optim::SgdOptions{.lr = config.lr,
-                                                            .momentum = config.momentum,
-                                                            .weight_decay = config.weight_decay,
-                                                            .nesterov = config.nesterov});
-    optim::AdamOptions options{.lr = config.lr,
-                               .beta1 = config.betas[0],
-                               .beta2 = config.betas[1],
-                               .eps = config.eps,
-                               .weight_decay = config.weight_decay};
-    bool is_decoupled = config.type == "AdamW" || config.adam_w_mode;
-    return std::make_unique<optim::Adam>(
-        tensors, options, is_decoupled ? optim::WeightDecay::decoupled : optim::WeightDecay::added);
+    return config.type == "SGD"       ? make_sgd(tensors, config)
+           : config.type == "Lion"    ? make_lion(tensors, config)
+           : config.type == "Adagrad" ? make_adagrad(tensors, config)
+           : config.type == "RMSprop" ? make_rmsprop(tensors, config)
+                                      : make_adam(tensors, config);
   };
 }
 
 void check_optimizer(const optim::Optimizer& optimizer, const Config& config) {
   if (config.zero_optimization.stage == 0 || config.zero_allow_untested_optimizer) return;
-  if (dynamic_cast<const optim::Adam*>(&optimizer) != nullptr) return;
+  if (dynamic_cast<const optim::Adam*>(&optimizer) != nullptr ||
+      dynamic_cast<const optim::Adagrad*>(&optimizer) != nullptr ||
+      dynamic_cast<const optim::Lion*>(&optimizer) != nullptr)
+    return;
   raise(ErrorKind::assertion_error, setup_source,
-        "expected Adam or AdamW, or zero_allow_untested_optimizer to be true: this optimizer is "
+        "expected Adam, AdamW, Adagrad or Lion, or zero_allow_untested_optimizer to be true: this "
+        "optimizer is "
         "untested with ZeRO");
 }
 

@@ -21,7 +21,7 @@ void convert_module(nn::Module& module, const Config& config);
 MakeOptimizer configured_optimizer(const OptimizerConfig& config);
 
 // check_optimizer raises an AssertionError for an optimiser that DeepSpeed hasn't tested with ZeRO,
-// which is any but Adam and AdamW here, unless zero_allow_untested_optimizer is set.
+// which is any but Adam, AdamW, Adagrad and Lion here, unless zero_allow_untested_optimizer is set.
 void check_optimizer(const optim::Optimizer& optimizer, const Config& config);
 
 }  // namespace simmesh::zero

@@ -2,6 +2,7 @@
 
 #include "collectives/collectives.h"
 #include "core/autograd/variable.h"
+#include "core/check/error.h"
 #include "core/clock/clock.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
@@ -39,7 +40,7 @@ class Stage0 final : public Stage {
       : config_(setup.config), group_(setup.group), parameters_(setup.module.named_parameters()) {
     for (const auto& [name, parameter] : parameters_)
       masters_.emplace_back(name, master_of(parameter));
-    optimizer_ = setup.make_optimizer(masters_);
+    if (setup.make_optimizer) optimizer_ = setup.make_optimizer(masters_);
   }
 
   void before_backward(bool) override {}
@@ -72,7 +73,11 @@ class Stage0 final : public Stage {
   }
 
   const std::vector<nn::NamedTensor>& masters() const override { return masters_; }
-  optim::Optimizer& optimizer() const override { return *optimizer_; }
+  optim::Optimizer& optimizer() const override {
+    if (!optimizer_)
+      raise(ErrorKind::assertion_error, "zero/engine", "expected an optimizer, got none");
+    return *optimizer_;
+  }
 
   std::vector<MasterShard> master_shards() override {
     std::vector<MasterShard> shards;
@@ -91,6 +96,7 @@ class Stage0 final : public Stage {
   }
 
   Tensor full_optimizer_state(std::size_t parameter, const std::string& key) override {
+    if (!optimizer_) return {};
     const auto& parameters = optimizer_->parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (!nn::is_same_tensor(parameters[i], masters_[parameter].second)) continue;
@@ -108,7 +114,8 @@ class Stage0 final : public Stage {
   }
 
   MemoryUse memory_use() const override {
-    MemoryUse use{.moments = state_bytes(*optimizer_)};
+    MemoryUse use;
+    if (optimizer_) use.moments = state_bytes(*optimizer_);
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       const Tensor& parameter = parameters_[i].second;
       use.live += std::int64_t(parameter.bytes());
@@ -172,8 +179,8 @@ class Stage0 final : public Stage {
   ProcessGroup group_;
   std::vector<nn::NamedTensor> parameters_;
   std::vector<nn::NamedTensor> masters_;
-  std::vector<Tensor> gradients_;  // float32 sums over micro-batches
-  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::vector<Tensor> gradients_;                // float32 sums over micro-batches
+  std::unique_ptr<optim::Optimizer> optimizer_;  // null for an engine that only runs forward
 };
 
 }  // namespace

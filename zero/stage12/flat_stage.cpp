@@ -91,7 +91,8 @@ class FlatStage final : public Stage {
     for (const OwnedPiece& piece : partition_.pieces())
       if (piece.gradient.is_defined()) means.push_back(piece.gradient);
     StepResult result;
-    result.is_finite = result.is_applied = are_all_finite(means, group_);
+    bool checks = !config_.bf16.enabled || config_.bf16.check_grad_overflow;
+    result.is_finite = result.is_applied = !checks || are_all_finite(means, group_);
     if (result.is_finite) {
       result.norm = update_masters(loss_scale);
       publish();

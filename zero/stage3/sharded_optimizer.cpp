@@ -29,7 +29,10 @@ double host_value(const Tensor& scalar) {
 }  // namespace
 
 ShardedOptimizer::ShardedOptimizer(PartitionedParams& params, const StageSetup& setup)
-    : params_(params), is_fp16_(setup.config.fp16.enabled), clip_(setup.config.gradient_clipping) {
+    : params_(params),
+      is_fp16_(setup.config.fp16.enabled),
+      checks_overflow_(!setup.config.bf16.enabled || setup.config.bf16.check_grad_overflow),
+      clip_(setup.config.gradient_clipping) {
   make_tiles(setup);
   std::vector<std::int64_t> numels;
   for (const std::vector<ParamId>& tile : tiles_) {
@@ -177,7 +180,7 @@ StepResult ShardedOptimizer::step(const GradientShards& gradients, double loss_s
   if (is_fp16_ && has_overflow(gradients)) return {false, false, infinity};
   Tensor norm = norm_of(gradients, loss_scale);
   double value = host_value(norm);
-  if (!std::isfinite(value)) return {false, false, infinity};
+  if (checks_overflow_ && !std::isfinite(value)) return {false, false, infinity};
   Tensor factor;
   if (clip_ > 0) factor = clip_factor(norm, clip_);
   for (std::size_t i = 0; i < tiles_.size(); ++i) step_tile(i, gradients, loss_scale, factor);

@@ -52,6 +52,7 @@ class ShardedOptimizer {
 
   PartitionedParams& params_;
   bool is_fp16_;
+  bool checks_overflow_;
   double clip_;
   std::vector<nn::NamedTensor> masters_;
   std::vector<std::vector<ParamId>> tiles_;

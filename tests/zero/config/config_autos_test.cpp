@@ -100,7 +100,6 @@ TEST(ZeroConfigAutos, NeedAValueWhereNothingGivesOne) {
   refuses(R"("train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": "auto")",
           "gradient_accumulation_steps");
   refuses(size + R"("gradient_clipping": "auto")", "gradient_clipping");
-  refuses(size + R"("fp16": {"enabled": "auto"})", "fp16.enabled");
   refuses(size + R"("optimizer": {"type": "Adam", "params": {"eps": "auto"}})",
           "optimizer.params.eps");
   for (const char* key : {"warmup_num_steps", "total_num_steps", "warmup_max_lr", "warmup_type"})
@@ -109,9 +108,10 @@ TEST(ZeroConfigAutos, NeedAValueWhereNothingGivesOne) {
         std::string("scheduler.params.") + key);
   Config config = Config::from_json(
       "{" + size + R"("zero_optimization": {"reduce_bucket_size": "auto", "stage": "auto"},
-                      "fp16": {"loss_scale": "auto"}})");
+                      "fp16": {"enabled": "auto", "loss_scale": "auto"}})");
   EXPECT_EQ(config.zero_optimization.reduce_bucket_size, 500'000'000);
   EXPECT_EQ(config.zero_optimization.stage, 0);
+  EXPECT_FALSE(config.fp16.enabled);
 }
 
 // The file is enough for some: two batch sizes for the third, the optimiser's lr.

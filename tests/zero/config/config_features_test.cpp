@@ -11,24 +11,35 @@ namespace {
 
 using simmesh::testing::expect_error;
 
+using Names = std::vector<std::string>;
+
 // If this fails, a file that asks for something else trains without a word.
 TEST(ZeroConfigFeatures, NamesWhatIsMissing) {
-  auto refuses = [](const std::string& entry, const std::string& phrase) {
-    expect_error([&] { refuse_missing_features(JsonValue::parse("{" + entry + "}")); },
-                 ErrorKind::value_error, phrase);
+  auto refuses = [](const std::string& config, const std::string& phrase) {
+    expect_error([&] { refuse_missing_features(JsonValue::parse(config)); }, ErrorKind::value_error,
+                 phrase);
   };
-  refuses(R"("sparse_gradients": true)", "sparse_gradients: expected false, got true");
-  refuses(R"("graph_harvesting": true)", "graph_harvesting: expected false, got true");
-  for (const char* name : {"compression_training", "tensor_parallel", "pipeline"})
-    refuses(fmt::format(R"("{}": {{}})", name), fmt::format("{}: expected no such section", name));
-  for (const char* name : {"amp", "torch_autocast", "elasticity", "data_efficiency"}) {
-    refuses(fmt::format(R"("{}": {{"enabled": true}})", name),
-            fmt::format("{}.enabled: expected false, got true", name));
-    refuse_missing_features(
-        JsonValue::parse(fmt::format(R"({{"{}": {{"enabled": false}}}})", name)));
-  }
-  refuse_missing_features(
-      JsonValue::parse(R"({"flops_profiler": {"enabled": true}, "pipeline": null})"));
+  refuses(R"({"tensor_parallel": {"autotp_size": 2}})",
+          "tensor_parallel.autotp_size: simmesh has no AutoTP");
+  refuses(R"({"zero_optimization": {"zenflow": {}}})", "zenflow: simmesh has no ZenFlow");
+  refuses(R"({"torch_autocast": {"enabled": true}})", "simmesh has no torch.autocast");
+  refuses(R"({"bfloat16": {"bf16_optimizer_states": "yes"}})",
+          "bfloat16.bf16_optimizer_states: simmesh has no masters of bfloat16");
+  refuses(R"({"data_efficiency": {"enabled": true, "data_routing": {"enabled": true}}})",
+          "simmesh has no data sampling");
+  refuse_missing_features(JsonValue::parse(R"({
+    "tensor_parallel": {"autotp_size": 1}, "data_efficiency": {"enabled": true, "seed": 1},
+    "zero_optimization": {"zenflow": null}, "compile": {"deepcompile": "auto"}, "pipeline": {}})"));
+}
+
+// DeepSpeed refuses these keys whatever their values are, so that nobody trains without them.
+TEST(ZeroConfigFeatures, RefusesKeysThatDeepSpeedHasRemoved) {
+  for (const char* config :
+       {R"({"amp": null})", R"({"elasticity": {"enabled": false}})",
+        R"({"sparse_gradients": false})", R"({"zero_optimization": {"mics_shard_size": 0}})"})
+    expect_error([&] { refuse_removed_keys(JsonValue::parse(config)); }, ErrorKind::value_error,
+                 "DeepSpeed 0.19.8 has removed");
+  refuse_removed_keys(JsonValue::parse(R"({"zero_optimization": true})"));
 }
 
 // A key that is only nearly known would be left alone, and another batch would train.
@@ -42,14 +53,13 @@ TEST(ZeroConfigFeatures, RefusesMisspeltKeys) {
       JsonValue::parse(R"({"steps_per_print": 10, "wandb": {}, "aio": {}, "scheduler": {}})"));
 }
 
-TEST(ZeroConfigFeatures, TakesTheDefaultOnly) {
-  JsonValue section = JsonValue::parse(R"({"a": false, "b": null, "c": 1})");
-  take_default_only(section, "x.", "a", JsonValue(false));
-  take_default_only(section, "x.", "b", JsonValue(false));
-  take_default_only(section, "x.", "missing", JsonValue(false));
-  EXPECT_EQ(section.text(), JsonValue::parse(R"({"c": 1})").text());
-  expect_error([&] { take_default_only(section, "x.", "c", JsonValue(std::int64_t(2))); },
-               ErrorKind::value_error, "x.c: expected 2, got 1");
+// If this fails, the report of a file hides that a key is without effect, or says so of one that
+// trains.
+TEST(ZeroConfigFeatures, TellsIdleAndUnknownKeysFromOurs) {
+  JsonValue config = JsonValue::parse(R"({"train_batch_size": 8, "bfloat16": {}, "wandb": {},
+    "steps_per_print": 10, "my_key": 1, "zero_optimization": {}, "gradient_allreduce_op": "sum"})");
+  EXPECT_EQ(idle_keys(config), (Names{"wandb", "steps_per_print"}));
+  EXPECT_EQ(unknown_keys(config), Names{"my_key"});
 }
 
 }  // namespace

@@ -37,18 +37,21 @@ TEST(SchedulerJson, ReadsEachType) {
   EXPECT_FALSE(std::get<OneCycle>(*cycle).cycle_momentum);
   auto range = read(R"({"type": "LRRangeTest", "params": {"lr_range_test_step_size": 3}})");
   EXPECT_EQ(std::get<LRRangeTest>(*range).lr_range_test_step_size, 3);
-  EXPECT_FALSE(read("null"));
+  EXPECT_EQ(std::get<WarmupLR>(*read(R"({"type": "WarmupLR", "note": 1})")).warmup_num_steps,
+            WarmupLR().warmup_num_steps);
+  EXPECT_FALSE(read(R"({"type": null})"));
   EXPECT_FALSE(read("{}"));
 }
 
 TEST(SchedulerJson, NamesWhatIsWrong) {
-  expect_schedule_refused(R"({"type": "StepLR", "params": {}})",
-                          "scheduler.type: expected WarmupLR");
-  expect_schedule_refused(R"({"type": "WarmupLR"})", "scheduler.params: expected an object",
-                          ErrorKind::type_error);
-  expect_schedule_refused(R"({"typ": "WarmupLR"})", "scheduler.typ: expected type or params");
+  expect_schedule_refused(R"({"type": "StepLR", "params": {}})", "simmesh has no StepLR");
+  expect_schedule_refused(R"({"type": "Steps"})", "scheduler.type: expected WarmupLR",
+                          ErrorKind::assertion_error);
+  expect_schedule_refused(R"({"type": "WarmupLR", "params": 1})",
+                          "scheduler.params: expected an object", ErrorKind::type_error);
+  expect_schedule_refused("null", "scheduler: expected an object", ErrorKind::attribute_error);
   expect_schedule_refused(R"({"type": "WarmupLR", "params": {"warm": 1}})",
-                          "scheduler.params.warm: expected");
+                          "scheduler.params.warm: expected", ErrorKind::type_error);
   expect_schedule_refused(R"({"type": "WarmupLR", "params": {"warmup_num_steps": 0}})",
                           "warmup_num_steps: expected a number greater than 0");
   expect_schedule_refused(R"({"type": "WarmupLR", "params": {"warmup_num_steps": 1e3}})",
@@ -58,11 +61,11 @@ TEST(SchedulerJson, NamesWhatIsWrong) {
   expect_schedule_refused(R"({"type": "WarmupLR", "params": {"warmup_min_lr": [1, "x"]}})",
                           "warmup_min_lr[1]: expected a valid number");
   for (const char* type : {"WarmupDecayLR", "WarmupCosineLR"})
-    expect_schedule_refused(
-        fmt::format(R"({{"type": "{}", "params": {{}}}})", type),
-        fmt::format("total_num_steps: expected a value for {}, got none", type));
+    expect_schedule_refused(fmt::format(R"({{"type": "{}", "params": {{}}}})", type),
+                            fmt::format("total_num_steps: expected a value for {}, got none", type),
+                            ErrorKind::type_error);
   expect_schedule_refused(R"({"type": "OneCycle", "params": {"cycle_min_lr": 1}})",
-                          "cycle_max_lr: expected a value for OneCycle");
+                          "cycle_max_lr: expected a value for OneCycle", ErrorKind::type_error);
   expect_schedule_refused(
       R"({"type": "OneCycle", "params": {"cycle_min_lr": 1, "cycle_max_lr": 1,
           "cycle_first_step_size": 0}})",

@@ -1,0 +1,48 @@
+#include "zero/engine/config_cost.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace simmesh::zero {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string cost_of(const std::string& text, const std::string& key,
+                    std::optional<std::int64_t> parameters = {}) {
+  Config config = Config::from_json(text);
+  return ConfigCost(config, 8, parameters).of("zero_optimization." + key);
+}
+
+// The formulas are those of docs/zero.md, by hand: P = 1001, W = 8, 126 elements a shard. If this
+// fails, the command and the page disagree.
+TEST(ConfigCost, FollowsTheFormulas) {
+  const std::string stage3 =
+      "{train_batch_size: 16, bf16: {enabled: true}, optimizer: {type: 'Adam'}, "
+      "zero_optimization: {stage: 3, reduce_bucket_size: 100, sub_group_size: 300}}";
+  EXPECT_EQ(cost_of(stage3, "stage", 1001),
+            "parameters 2 P / W = 252 bytes, masters 4 P / W = 504 bytes, gradients 2 P / W = 252 "
+            "bytes, state of the optimizer 8 P / W = 1008 bytes");
+  EXPECT_THAT(cost_of(stage3, "reduce_bucket_size", 1001),
+              HasSubstr("ceil(P / 100) = 11 reduce-scatters a step"));
+  EXPECT_THAT(cost_of(stage3, "sub_group_size", 1001), HasSubstr("ceil(P / 300) = 4"));
+  EXPECT_EQ(cost_of("{train_batch_size: 16}", "stage"),
+            "parameters 4 P bytes, gradients 4 P bytes");
+}
+
+// If this fails, the accumulation, the device or the optimizer don't count.
+TEST(ConfigCost, KnowsWhatElseTheFileSays) {
+  const std::string stage2 =
+      "{train_batch_size: 32, gradient_accumulation_steps: 2, optimizer: {type: 'Lion'}, "
+      "zero_optimization: {stage: 2, offload_optimizer: {device: 'cpu'}}}";
+  EXPECT_EQ(cost_of(stage2, "stage"),
+            "parameters 4 P bytes, masters 4 P / W bytes, gradients 4 P / W bytes, state of the "
+            "optimizer 4 P / W bytes");
+  EXPECT_THAT(cost_of(stage2, "reduce_bucket_size"),
+              HasSubstr("2 ceil(P / 500000000) all-reduces a step"));
+  EXPECT_THAT(cost_of(stage2, "offload_optimizer.device"), HasSubstr("the host's memory"));
+  EXPECT_EQ(cost_of(stage2, "prefetch_bucket_size"), "");
+}
+
+}  // namespace
+}  // namespace simmesh::zero

@@ -6,6 +6,7 @@
 #include "core/check/error.h"
 #include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
+#include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
 #include "core/ops/op_list.h"
 #include "core/ops/view_arguments.h"
@@ -231,6 +232,7 @@ std::vector<Tensor> split_rule(Inputs inputs, const Attributes& attributes) {
 const Op split_op = {
     .name = "split_with_sizes",
     .view = split_rule,
+    .makes_several = true,
 };
 
 const Op unbind_op = {
@@ -248,6 +250,7 @@ const Op unbind_op = {
         parts.push_back(selected(x, {attribute::dim = dim, attribute::index = i}));
       return parts;
     },
+    .makes_several = true,
 };
 
 const Op clone_op = {
@@ -297,7 +300,11 @@ Tensor view(const Tensor& x, DimSpan shape) {
 
 Tensor reshape(const Tensor& x, DimSpan sizes) {
   Shape shape = shape_of_sizes(sizes, x.numel(), "reshape");
-  if (shape == x.shape()) return x;
+  if (shape == x.shape()) {
+    Tensor same = x;
+    if (!grad_enabled() && x.storage()) same.make_view(x, ViewKind::unrecorded);
+    return same;
+  }
   Strides strides;
   bool is_view = x.distribution() || view_strides(x, shape, strides);
   return call_one(view_op, {is_view ? x : clone(x)}, {attribute::size = shape});
@@ -336,7 +343,7 @@ Tensor t(const Tensor& x) {
   if (x.dim() > 2)
     raise(ErrorKind::runtime_error, "t",
           "t() expects a tensor with <= 2 dimensions, but self is {}D", x.dim());
-  return x.dim() < 2 ? x : call_one(t_op, {x});
+  return x.dim() < 2 && x.distribution() ? x : call_one(t_op, {x});
 }
 
 Tensor permute(const Tensor& x, DimSpan dims) {
@@ -357,13 +364,15 @@ Tensor squeeze(const Tensor& x) {
   Dims dims;
   for (std::int64_t dim = 0; dim < x.dim(); ++dim)
     if (x.size(dim) == 1) dims.push_back(dim);
-  return dims.empty() ? x : call_one(squeeze_op, {x}, {attribute::squeezed_dims = dims});
+  if (dims.empty() && x.distribution()) return x;
+  return call_one(squeeze_op, {x}, {attribute::squeezed_dims = dims});
 }
 
 Tensor squeeze(const Tensor& x, std::int64_t dim) {
   dim = wrapped(dim, x);
-  if (x.dim() == 0 || x.size(dim) != 1) return x;
-  return call_one(squeeze_op, {x}, {attribute::squeezed_dims = Dims{dim}});
+  bool drops = x.dim() > 0 && x.size(dim) == 1;
+  if (!drops && x.distribution()) return x;
+  return call_one(squeeze_op, {x}, {attribute::squeezed_dims = drops ? Dims{dim} : Dims{}});
 }
 
 Tensor unsqueeze(const Tensor& x, std::int64_t dim) {

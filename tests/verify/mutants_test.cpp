@@ -53,9 +53,10 @@ std::vector<json> quick_replay_cases() {
 const std::map<std::string, std::vector<json>>& chosen_cases() {
   static const std::map<std::string, std::vector<json>> cases = [] {
     std::vector<std::string> paths;
-    for (const char* folder : {"pytorch", "pytorch_ops", "fsdp", "zero", "checkpoint",
-                               "paddle/aoa.jsonl", "paddle/checkpoint.jsonl", "paddle/ema.jsonl",
-                               "paddle/local_shape.jsonl", "paddle/sharding_buffers.jsonl"})
+    for (const char* folder :
+         {"pytorch", "pytorch_autograd", "pytorch_ops", "fsdp", "zero", "checkpoint",
+          "paddle/aoa.jsonl", "paddle/checkpoint.jsonl", "paddle/ema.jsonl",
+          "paddle/local_shape.jsonl", "paddle/sharding_buffers.jsonl"})
       paths.push_back(std::string(SIMMESH_SOURCE_DIR "/tests/cases/") + folder);
     for (const char* file : {"fallback", "reshard", "spmd"})
       paths.push_back(fmt::format(SIMMESH_SOURCE_DIR "/tests/cases/paddle/{}.jsonl", file));

@@ -9,6 +9,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
 #include "core/ops/op_list.h"
+#include "core/ops/shapes/aliases.h"
 #include "core/ops/view_arguments.h"
 #include "core/ops/view_shapes.h"
 
@@ -360,19 +361,26 @@ Tensor movedim(const Tensor& x, std::int64_t source, std::int64_t destination) {
   return permute(x, order);
 }
 
+namespace {
+
+// Returns a view that is like the tensor: an op in place that is refused for views is refused for
+// it.
+Tensor like_itself(const Tensor& x) { return x.distribution() ? x : alias(x); }
+
+}  // namespace
+
 Tensor squeeze(const Tensor& x) {
   Dims dims;
   for (std::int64_t dim = 0; dim < x.dim(); ++dim)
     if (x.size(dim) == 1) dims.push_back(dim);
-  if (dims.empty() && x.distribution()) return x;
+  if (dims.empty()) return like_itself(x);
   return call_one(squeeze_op, {x}, {attribute::squeezed_dims = dims});
 }
 
 Tensor squeeze(const Tensor& x, std::int64_t dim) {
   dim = wrapped(dim, x);
-  bool drops = x.dim() > 0 && x.size(dim) == 1;
-  if (!drops && x.distribution()) return x;
-  return call_one(squeeze_op, {x}, {attribute::squeezed_dims = drops ? Dims{dim} : Dims{}});
+  if (x.dim() == 0 || x.size(dim) != 1) return like_itself(x);
+  return call_one(squeeze_op, {x}, {attribute::squeezed_dims = Dims{dim}});
 }
 
 Tensor unsqueeze(const Tensor& x, std::int64_t dim) {

@@ -15,6 +15,7 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/neural/gradient_operands.h"
 #include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
 
 namespace simmesh {
 
@@ -115,16 +116,20 @@ class Traversal {
 Tensor checked(const Tensor& gradient, const Edge& edge, const Node& from) {
   if (!gradient.is_defined()) return gradient;
   const TensorType& type = edge.node->output_types()[edge.output];
+  std::optional<DType> dtype = edge.node->gradient_dtype(edge.output);
+  if (edge.node->takes_any_shape() && gradient.numel() == numel(type.shape)) {
+    Tensor shaped = gradient.shape() == type.shape ? gradient : reshape(gradient, type.shape);
+    return dtype ? to(shaped, *dtype) : shaped;
+  }
   if (gradient.shape() != type.shape)
     raise(ErrorKind::runtime_error, backward_source,
           "Function {} returned an invalid gradient: got {} but expected shape compatible with {}",
           from.name(), to_string(DimSpan(gradient.shape())), to_string(DimSpan(type.shape)));
-  std::optional<DType> dtype = edge.node->gradient_dtype(edge.output);
   return dtype ? to(gradient, *dtype) : gradient;
 }
 
 void Traversal::add_root(const Tensor& tensor, const Tensor& gradient) {
-  Edge edge = Variable::of(tensor)->edge(tensor);
+  Edge edge = Variable::edge_of(tensor);
   if (std::find(roots_.begin(), roots_.end(), edge.node) == roots_.end())
     roots_.push_back(edge.node);
   if (edge.node->passes_on()) {
@@ -137,11 +142,12 @@ void Traversal::add_root(const Tensor& tensor, const Tensor& gradient) {
 }
 
 void Traversal::capture(const Tensor& input, bool accumulate) {
-  Edge edge = Variable::of(input)->edge(input);
+  Edge edge = Variable::edge_of(input);
   // A leaf that nothing was computed from has no node that outlives this call.
   captured_.emplace_back();
   accumulates_.push_back(accumulate);
-  if (edge.node->use_count() > 1) places_[{edge.node.get(), edge.output}] = captured_.size() - 1;
+  if (edge.node && edge.node->use_count() > 1)
+    places_[{edge.node.get(), edge.output}] = captured_.size() - 1;
 }
 
 void Traversal::count_dependencies() {
@@ -214,7 +220,8 @@ void Traversal::process(const NodePtr& node) {
   if (node->passes_on()) {
     Gradients parts = std::move(passing_[node.get()]);
     passing_.erase(node.get());
-    if (node->pre_hooks().empty() && node->post_hooks().empty() && captured_.empty())
+    if (node->pre_hooks().empty() && node->post_hooks().empty() && captured_.empty() &&
+        !node->retains())
       return pass_on(node, std::move(parts));
     // A hook or a capture needs the sum.
     KeepUnrounded scope(node->takes_unrounded());
@@ -225,6 +232,7 @@ void Traversal::process(const NodePtr& node) {
   waiting_.erase(node.get());
   gradients.resize(node->output_types().size());
   for (auto& hook : std::vector(node->pre_hooks())) hook(gradients);
+  node->keep_retained(gradients);
   bool has_edge_needed = places_.empty() && captured_.empty();
   if (!captured_.empty()) {
     for (std::uint32_t output = 0; output < gradients.size(); ++output) {
@@ -276,7 +284,7 @@ void Traversal::send(const Edge& edge, Tensor gradient, const Node& from) {
 }
 
 Tensor root_gradient(const Tensor& tensor, const std::vector<Tensor>& given, std::size_t index) {
-  if (!tensor.requires_grad())
+  if (!Variable::edge_of(tensor).node)
     raise(ErrorKind::runtime_error, backward_source,
           "element {} of tensors does not require grad and does not have a grad_fn", index);
   if (index < given.size() && given[index].is_defined()) {
@@ -334,7 +342,7 @@ std::vector<Tensor> grad(gsl::span<const Tensor> outputs, gsl::span<const Tensor
       raise(ErrorKind::runtime_error, backward_source,
             "One of the differentiated Tensors appears to not have been used in the graph. Set "
             "allow_unused if this is the desired behavior");
-    results.push_back(gradient);
+    results.push_back(with_own_elements(gradient));
   }
   return results;
 }

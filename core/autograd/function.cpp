@@ -67,8 +67,7 @@ void record_function(std::string name, gsl::span<const Tensor> inputs,
   SIMMESH_CHECK(!options.passes_on || (inputs.size() == 1 && outputs.size() == 1),
                 "{} passes on {} gradients to {} inputs", name, outputs.size(), inputs.size());
   NodePtr node(new FunctionNode(std::move(name), std::move(backward), options));
-  for (const Tensor& input : inputs)
-    node->add_edge(input.requires_grad() ? Variable::of(input)->edge(input) : Edge());
+  for (const Tensor& input : inputs) node->add_edge(Variable::edge_of(input));
   for (Tensor* output : outputs) node->add_output(type_of(*output));
   for (std::size_t i = 0; i < std::size_t(outputs.size()); ++i)
     if (is_floating_point(outputs[i]->dtype()))

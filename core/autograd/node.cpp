@@ -19,6 +19,16 @@ std::uint64_t next_sequence() {
   return sequence.next++;
 }
 
+void Node::retain(std::uint32_t output, std::shared_ptr<Tensor> place) {
+  retained_.resize(output_types_.size());
+  retained_[output] = std::move(place);
+}
+
+void Node::keep_retained(const Gradients& gradients) const {
+  for (std::size_t output = 0; output < retained_.size(); ++output)
+    if (retained_[output] && gradients[output].is_defined()) *retained_[output] = gradients[output];
+}
+
 // A long chain of nodes must not be destroyed by recursion: a rank's stack is small.
 Node::~Node() {
   std::vector<NodePtr> orphans;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,6 +52,9 @@ class Node : public boost::intrusive_ref_counter<Node, OwnerCount> {
   // pass the parts that reach it are passed on one by one, in the order in which they came, so that
   // sums are the same as without the node.
   virtual bool passes_on() const { return false; }
+  // takes_any_shape says that a gradient may have another shape of as many elements than the
+  // output: it is reshaped.
+  virtual bool takes_any_shape() const { return false; }
   // release drops what the node saved; it can't be applied again.
   virtual void release() {}
 
@@ -68,6 +72,11 @@ class Node : public boost::intrusive_ref_counter<Node, OwnerCount> {
 
   std::vector<PreHook>& pre_hooks() { return pre_hooks_; }
   std::vector<PostHook>& post_hooks() { return post_hooks_; }
+  // retain keeps the gradient of an output there in each pass, after the hooks that come before the
+  // node; null for nowhere. keep_retained does that.
+  void retain(std::uint32_t output, std::shared_ptr<Tensor> place);
+  void keep_retained(const Gradients& gradients) const;
+  bool retains() const { return !retained_.empty(); }
 
  private:
   std::uint64_t sequence_;
@@ -75,6 +84,7 @@ class Node : public boost::intrusive_ref_counter<Node, OwnerCount> {
   TensorTypes output_types_;
   std::vector<PreHook> pre_hooks_;
   std::vector<PostHook> post_hooks_;
+  std::vector<std::shared_ptr<Tensor>> retained_;  // by output; empty where none is
 };
 
 // next_sequence numbers the nodes of this rank.

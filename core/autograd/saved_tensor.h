@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "core/autograd/node.h"
@@ -45,7 +46,9 @@ class PreservedVersion {
 };
 
 // SavedTensor keeps a tensor for a node's backward. It views the tensor's storage, and detects an
-// operation in place that has changed it since.
+// operation in place that has changed it since. It keeps the tensor's place on the tape, and not
+// what else the tensor owns: a tensor that is changed in place may become the output of a node that
+// has saved it.
 class SavedTensor {
  public:
   SavedTensor() = default;
@@ -60,9 +63,34 @@ class SavedTensor {
   Tensor unpack(const Node& owner) const;
 
  private:
+  // Tells a storage that one of its owners is a saved tensor.
+  class Mark {
+   public:
+    Mark() = default;
+    explicit Mark(Storage* storage) : storage_(storage) { count(1); }
+    Mark(const Mark& other) : storage_(other.storage_) { count(1); }
+    Mark(Mark&& other) noexcept : storage_(std::exchange(other.storage_, nullptr)) {}
+    Mark& operator=(Mark other) noexcept {
+      std::swap(storage_, other.storage_);
+      return *this;
+    }
+    ~Mark() { count(-1); }
+
+   private:
+    void count(int change) const {
+      if (storage_) storage_->count_saved(change);
+    }
+    Storage* storage_ = nullptr;
+  };
+
+  [[noreturn]] void refuse(const Node& owner, std::uint32_t changes) const;
+
   Tensor tensor_;
+  Mark mark_;  // goes before the tensor, which owns the storage
   SavedTensorHooks::Unpack unpack_;
-  TrackingPtr tracking_;
+  TrackingPtr leaf_;  // of a leaf; other tensors have an edge
+  Edge edge_;
+  ViewKind kind_ = ViewKind::none;
   std::uint32_t changes_ = 0;
 };
 

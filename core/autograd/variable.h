@@ -1,19 +1,24 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/autograd/grad_dtype.h"
 #include "core/autograd/node.h"
+#include "core/autograd/view_record.h"
 #include "core/ops/op.h"
 
 namespace simmesh {
 
 class AccumulateGrad;
+class Variable;
+using VariablePtr = boost::intrusive_ptr<Variable>;
 
 // Variable is the tape's part of a tensor, shared by its copies: for a leaf the gradient that
-// backward passes add to, for any other tensor the node that computed it.
+// backward passes add to, for any other tensor the node that computed it. That of a view also knows
+// the base, and gets a new node when its elements were changed through another tensor.
 class Variable final : public Tracking {
  public:
   // TensorHook sees a gradient of the tensor, and returns its replacement; an undefined tensor for
@@ -34,21 +39,42 @@ class Variable final : public Tracking {
     return static_cast<Variable*>(tensor.tracking().get());
   }
 
-  bool requires_grad() const override { return requires_grad_; }
-  void record(const OpCall& call, gsl::span<Tensor> outputs) const override;
-  void rebase(const OpCall& call, Tensor& self) const override;
+  // edge_of returns where a gradient of a tensor goes; no node where it requires none.
+  static Edge edge_of(const Tensor& tensor) {
+    return tensor.requires_grad() ? of(tensor)->edge(tensor) : Edge();
+  }
 
+  // A view requires a gradient where its base does.
+  bool requires_grad() const override {
+    return requires_grad_ || node_ || (view_ && view_->base->requires_grad());
+  }
+  void record(const OpCall& call, gsl::span<Tensor> outputs) const override;
+  void track_view(const Tensor& of, Tensor& view) const override;
+  std::unique_ptr<InPlaceRecord> begin_in_place(const OpCall& call,
+                                                const Tensor& self) const override;
   const AttachedViews* views() const override;
-  void check_in_place(const Op& op) const override;
+  void check_in_place(const Op& op, const Tensor& self) const override;
 
   bool is_leaf() const { return node_ == nullptr; }
   const NodePtr& node() const { return node_; }
   std::uint32_t output() const { return output_; }
   void set_requires_grad(bool value) { requires_grad_ = value; }
-  // set_node makes the tensor an output of a node, by its number among them.
-  void set_node(NodePtr node, std::uint32_t output);
+  // set_node makes the tensor an output of a node, by its number among them. A gradient that the
+  // tensor retains is from then on that of the new output.
+  void set_node(Edge made_by);
 
-  // edge is where a gradient of the tensor goes: to its node, or to a leaf's AccumulateGrad.
+  // view says of which tensor this one is a view, null for others.
+  const ViewRecord* view() const { return view_.get(); }
+  // base is the variable of the tensor of which this one is a view.
+  Variable& base() const { return static_cast<Variable&>(*view_->base); }
+  ViewKind view_kind() const { return view_ ? view_->kind : ViewKind::none; }
+  void set_view(ViewRecord record) { view_ = std::make_unique<ViewRecord>(std::move(record)); }
+  // renew gives a view a new node if its elements were changed since it got the one that it has.
+  // Raises a RuntimeError for a view that the tape refuses to change.
+  void renew(const Tensor& tensor);
+
+  // edge is where a gradient of the tensor goes: to its node, or to a leaf's AccumulateGrad. No
+  // node for a view of a tensor that requires a gradient, made while gradients were disabled.
   Edge edge(const Tensor& tensor);
 
   // The gradient of a leaf, or of a tensor that retains it.
@@ -60,8 +86,8 @@ class Variable final : public Tracking {
   // The dtype policy of a leaf's gradient.
   const GradDtype& grad_dtype() const { return grad_dtype_; }
   void set_grad_dtype(GradDtype policy) { grad_dtype_ = policy; }
-  // retained holds the gradient of a tensor that is no leaf, which a hook keeps there.
-  const std::shared_ptr<Tensor>& retained();
+  // retain makes the node of a tensor that is no leaf keep the tensor's gradient.
+  void retain();
 
   std::vector<TensorHook> hooks;           // of a leaf; others have their node's
   std::vector<LeafHook> accumulate_hooks;  // of a leaf
@@ -73,6 +99,7 @@ class Variable final : public Tracking {
   GradDtype grad_dtype_;
   NodePtr node_;
   std::uint32_t output_ = 0;
+  std::unique_ptr<ViewRecord> view_;
   AccumulateGrad* accumulation_ = nullptr;  // not owned: it owns the leaf
   Tensor grad_;
   std::shared_ptr<Tensor> retained_;
@@ -93,6 +120,10 @@ void set_grad(Tensor& tensor, Tensor grad);
 // RuntimeError for a tensor that is no leaf, and where the leaf has a gradient of another dtype.
 GradDtype grad_dtype_of(const Tensor& leaf);
 void set_grad_dtype(Tensor& leaf, GradDtype policy);
+
+// with_own_elements returns a gradient whose elements each have a place of their own: a copy of one
+// that repeats elements, such as the gradient of a sum.
+Tensor with_own_elements(const Tensor& gradient);
 
 // retain_grad makes a tensor that is no leaf keep the gradient that passes through it.
 void retain_grad(Tensor& tensor);

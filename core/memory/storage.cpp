@@ -100,6 +100,11 @@ Storage::~Storage() {
   if (!is_freed_) discharge();
 }
 
+// The tape that goes may own this storage's saved tensors, so the storage lets go first.
+void Storage::drop_lineages() const noexcept {
+  LineagesPtr dropped = std::exchange(lineages_, nullptr);
+}
+
 void Storage::free() {
   if (is_freed_ || is_meta()) return;
   buffer_ = nullptr;

@@ -4,9 +4,11 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <cstddef>
 #include <gsl/span>
+#include <utility>
 
 #include "core/memory/buffer.h"
 #include "core/memory/ledger.h"
+#include "core/memory/lineages.h"
 #include "core/memory/owner_count.h"
 
 namespace simmesh {
@@ -76,7 +78,18 @@ class Storage : public boost::intrusive_ref_counter<Storage, OwnerCount> {
   void count_change() { ++changes_; }
   void set_changes(std::uint32_t changes) { changes_ = changes; }
 
+  // new_lineage returns the number of a new lineage of tensors that share the storage, from 1 on.
+  std::uint32_t new_lineage() { return ++lineage_count_; }
+  // lineages is what the tape keeps of them, null where it keeps nothing. It goes when no tensor is
+  // left but those that the tape has saved.
+  const LineagesPtr& lineages() const { return lineages_; }
+  void set_lineages(LineagesPtr lineages) { lineages_ = std::move(lineages); }
+  // count_saved counts the tensors that the tape has saved, which own the storage; +1 or -1.
+  void count_saved(int change) { saved_count_ += std::uint32_t(change); }
+
  private:
+  friend void intrusive_ptr_release(const Storage* storage) noexcept;
+
   enum class Contents : std::uint8_t { elements, meta, shape };
 
   Storage(Contents contents, BufferPtr buffer, std::size_t offset, std::size_t bytes,
@@ -86,6 +99,7 @@ class Storage : public boost::intrusive_ref_counter<Storage, OwnerCount> {
   void discharge();
   void revive();
   [[noreturn]] const BufferPtr& refuse() const;
+  void drop_lineages() const noexcept;
 
   BufferPtr buffer_;
   std::size_t offset_;
@@ -97,9 +111,21 @@ class Storage : public boost::intrusive_ref_counter<Storage, OwnerCount> {
   StorageId id_ = 0;
   DeviceAddress address_ = 0;
   std::uint32_t changes_ = 0;
+  std::uint32_t lineage_count_ = 0;
+  std::uint32_t saved_count_ = 0;
+  mutable LineagesPtr lineages_;
   MemoryCategory category_ = MemoryCategory::other;
   Contents contents_;
   bool is_freed_ = false;
 };
+
+// Lets go of the lineages before the last owner goes that isn't a saved tensor: the tape that they
+// own may have saved tensors of this storage, which would own each other.
+inline void intrusive_ptr_release(const Storage* storage) noexcept {
+  if (storage->lineages_ && storage->use_count() == storage->saved_count_ + 1) [[unlikely]]
+    storage->drop_lineages();
+  intrusive_ptr_release(
+      static_cast<const boost::intrusive_ref_counter<Storage, OwnerCount>*>(storage));
+}
 
 }  // namespace simmesh

@@ -6,6 +6,7 @@
 #include "core/memory/data_mode.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/kernel_work.h"
+#include "core/ops/memory_overlap.h"
 #include "core/ops/op_observer.h"
 #include "core/ops/op_span.h"
 #include "core/tensor/convert.h"
@@ -37,14 +38,6 @@ std::vector<Tensor> detached(gsl::span<const Tensor> inputs) {
   std::vector<Tensor> result;
   result.reserve(inputs.size());
   for (const Tensor& input : inputs) result.push_back(input.detach());
-  return result;
-}
-
-// Returns the same elements with the same part of the tape, whatever is written to the tensor
-// later.
-Tensor kept(const Tensor& tensor) {
-  Tensor result = tensor.detach().clone();
-  result.set_tracking(tensor.tracking());
   return result;
 }
 
@@ -122,6 +115,17 @@ std::vector<Tensor> compute(const OpCall& call) {
   return distributed ? distributed->distribution()->dispatch(call) : run_plain(call);
 }
 
+// Makes views known that the tape doesn't record, since nothing requires a gradient or gradients
+// are disabled.
+void record_plain_views(const OpCall& call, gsl::span<Tensor> outputs) {
+  const Tensor& x = call.inputs[0];
+  ViewKind kind = !grad_enabled()         ? ViewKind::unrecorded
+                  : call.op.makes_several ? ViewKind::one_of_several
+                                          : ViewKind::view;
+  for (Tensor& output : outputs)
+    if (output.storage() && output.storage() == x.storage()) output.make_view(x, kind);
+}
+
 // Returns the part of a tensor that a call writes: all of a plain one, the rank's piece of a
 // distributed one.
 Tensor written_part(const Tensor& tensor) { return tensor.local_part(); }
@@ -140,6 +144,20 @@ bool writes_directly(const OpCall& call, const Tensor& out) {
       return false;
   TensorTypes types = call.op.shape(types_of(call.inputs), call.attributes);
   return types.size() == 1 && types[0].shape == out.shape() && types[0].dtype == out.dtype();
+}
+
+// Refuses to write what the call still reads, or writes twice. The tape's refusals come first, as
+// in PyTorch.
+void check_memory(const OpCall& call, const Tensor& self, const Tensor* tracked) {
+  bool writes_alike =
+      call.op.writes_alike && (call.inputs.size() == 1 || is_same_data(self, call.inputs[1]));
+  if (writes_alike) return;
+  try {
+    check_overlaps(call.op, self, call.inputs);
+  } catch (const Error&) {
+    if (tracked) tracked->tracking()->begin_in_place(call, self);
+    throw;
+  }
 }
 
 // A result of a higher kind can't be written back.
@@ -167,7 +185,10 @@ std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> inputs,
   OpSpan span(call);
   std::vector<Tensor> outputs = compute(call);
   const Tensor* tracked = first_tracked(inputs);
-  if (tracked && grad_enabled()) tracked->tracking()->record(call, outputs);
+  if (tracked && grad_enabled())
+    tracked->tracking()->record(call, outputs);
+  else if (op.view)
+    record_plain_views(call, outputs);
   span.end(outputs);
   return outputs;
 }
@@ -218,17 +239,22 @@ Tensor& call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs
                       const Attributes& attributes) {
   check_result_dtype(op, self.dtype(), inputs, attributes);
   const Tensor* tracked = grad_enabled() ? first_tracked(inputs) : nullptr;
-  if (tracked && self.tracking()) self.tracking()->check_in_place(op);
+  if (tracked) tracked->tracking()->check_in_place(op, self);
   std::vector<Tensor> before(inputs.begin(), inputs.end());
   OpCall call{op, before, attributes, Destination::in_place};
+  check_memory(call, self, tracked);
   OpSpan span(call);
   Tensor result = compute(call).front();
   if (result.shape() != self.shape())
     raise(ErrorKind::runtime_error, op.name,
           "expected a result of the shape {} of the tensor that is changed in place, got {}",
           to_string(DimSpan(self.shape())), to_string(DimSpan(result.shape())));
-  // The tape may have saved the old elements: those keep their bytes, and self gets others.
-  if (tracked) before.front() = kept(self);
+  std::unique_ptr<InPlaceRecord> record;
+  if (tracked) {
+    // The tape may save the old elements: those keep their bytes, and self gets others.
+    before.front() = self.detach().clone();
+    record = tracked->tracking()->begin_in_place(call, self);
+  }
   Tensor plain = written_part(self);
   Tensor part = written_part(result);
   // A device would have written the result there at once.
@@ -237,7 +263,7 @@ Tensor& call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs
   std::uint32_t changes = plain.storage()->changes();
   adopt_(plain, converted(part, self.dtype()));
   plain.storage()->set_changes(changes + 1);
-  if (tracked) tracked->tracking()->rebase(call, self);
+  if (record) record->finish(self);
   span.end({&self, 1});
   return self;
 }

@@ -1,11 +1,8 @@
 #include "core/ops/compute_mode.h"
 
-#include "core/engine/ranks/local_state.h"
 #include "core/engine/world.h"
 
 namespace simmesh {
-
-ComputeMode& compute_mode() { return local_state<ComputeMode>(); }
 
 const Arithmetic& current_arithmetic(const ComputeMode& mode) {
   static const Arithmetic canonical = Arithmetic::canonical();

@@ -1,22 +1,9 @@
 #pragma once
 
 #include "core/engine/options/arithmetic.h"
+#include "core/tensor/grad_mode.h"
 
 namespace simmesh {
-
-// ComputeMode is the mode in which a rank computes: whether ops are recorded on the tape, and how
-// sums are added. Each rank has its own; outside any World each thread has one.
-struct ComputeMode {
-  bool grad_enabled = true;
-  const Arithmetic* arithmetic = nullptr;  // null: the World's, canonical outside
-  bool keeps_unrounded = false;            // see KeepUnrounded
-};
-
-// compute_mode returns the mode of the rank that runs, or of the thread outside any World.
-ComputeMode& compute_mode();
-
-// grad_enabled is true if ops are recorded on the tape.
-inline bool grad_enabled() { return compute_mode().grad_enabled; }
 
 // current_arithmetic returns the arithmetic in effect: the innermost ArithmeticScope's, else the
 // World's, else canonical. Code that has the mode at hand passes it, which saves a look-up.

@@ -110,6 +110,11 @@ struct Op {
   // moves says that elements of the outputs are elements of the inputs, as those of a view are: an
   // unrounded gradient then passes through its gradient rule unrounded.
   bool moves = false;
+  // makes_several says that a view op makes several views: the tape refuses changes of those in
+  // place. writes_alike says that elements that share memory get the same value, so that a change
+  // in place may write them several times.
+  bool makes_several = false;
+  bool writes_alike = false;
   std::shared_ptr<const ShardingStrategy> strategy = {};
 };
 

@@ -10,6 +10,7 @@
 #include "core/clock/kernel_launch.h"
 #include "core/memory/data_mode.h"
 #include "core/tensor/elements_hash.h"
+#include "core/tensor/grad_mode.h"
 #include "core/tensor/strided_copy.h"
 
 namespace simmesh {
@@ -89,16 +90,34 @@ Tensor::Tensor(DistributionPtr distribution, DType dtype, Shape shape)
 
 // Most tensors have no attachment, so the test for one comes first.
 const AttachedViews* Tensor::attached_views() const {
-  if (!distribution_ && !tracking_) [[likely]]
+  if (!distribution_ && !tracking()) [[likely]]
     return nullptr;
   return distribution_ ? &distribution_->views() : tracking_->views();
+}
+
+void Tensor::find_tracking() const {
+  if (lineage_ != 0) tracking_ = storage_->lineages()->find(*this);
+}
+
+void Tensor::make_view(const Tensor& of, ViewKind made) {
+  lineage_ = of.lineage();
+  view_kind_ = made_view(of.view_kind_, made);
+  if (of.tracking()) [[unlikely]]
+    of.tracking_->track_view(of, *this);
+}
+
+Tensor Tensor::view_of(Shape shape, Strides strides, std::int64_t offset) const {
+  Tensor result(storage_, dtype_, std::move(shape), std::move(strides), offset);
+  if (storage_) result.make_view(*this, grad_enabled() ? ViewKind::view : ViewKind::unrecorded);
+  return result;
 }
 
 Tensor Tensor::distributed_part() const { return distribution_->local_part(); }
 
 Tensor Tensor::detach() const {
-  Tensor result = *this;
-  result.tracking_ = nullptr;
+  Tensor result = without_tracking();
+  result.lineage_ = storage_ ? storage_->new_lineage() : 0;
+  result.view_kind_ = ViewKind::none;
   return result;
 }
 
@@ -110,6 +129,7 @@ Tensor::Tensor(StoragePtr storage, DType dtype, DimSpan shape, std::int64_t coun
       shape_(shape.data(), shape.data() + shape.size()),
       strides_(contiguous_strides(shape)),
       count_(count),
+      lineage_(storage_ ? storage_->new_lineage() : 0),
       dtype_(dtype) {}
 
 bool Tensor::is_contiguous() const {
@@ -136,7 +156,11 @@ std::byte* Tensor::mutable_data() {
 void Tensor::check_access(DType dtype) const {
   SIMMESH_CHECK(is_defined(), "values of an undefined tensor");
   SIMMESH_CHECK(dtype == dtype_, "values of {} read as {}", to_string(dtype_), to_string(dtype));
-  SIMMESH_CHECK(is_contiguous(), "values of a strided tensor of shape {}", to_string(shape_));
+  if (!is_contiguous()) [[unlikely]]
+    raise(ErrorKind::runtime_error, "tensor/values",
+          "expected a contiguous tensor, got one of shape {} with strides {}: take the values of "
+          "its contiguous()",
+          to_string(shape_), to_string(strides_));
 }
 
 Tensor Tensor::narrow(const Narrow& range) const {
@@ -149,17 +173,18 @@ Tensor Tensor::narrow(const Narrow& range) const {
   Shape shape = shape_;
   shape[std::size_t(at)] = range.length;
   std::int64_t offset = offset_ + range.start * strides_[std::size_t(at)];
-  return Tensor(storage_, dtype_, std::move(shape), strides_, offset);
+  return view_of(std::move(shape), strides_, offset);
 }
 
 Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const {
   if (const AttachedViews* views = attached_views()) return views->transpose(*this, dim0, dim1);
   std::size_t a = std::size_t(wrapped_dim(dim0, dim(), "tensor/transpose"));
   std::size_t b = std::size_t(wrapped_dim(dim1, dim(), "tensor/transpose"));
-  Tensor result = detach();
-  std::swap(result.shape_[a], result.shape_[b]);
-  std::swap(result.strides_[a], result.strides_[b]);
-  return result;
+  Shape shape = shape_;
+  Strides strides = strides_;
+  std::swap(shape[a], shape[b]);
+  std::swap(strides[a], strides[b]);
+  return view_of(std::move(shape), std::move(strides), offset_);
 }
 
 Tensor Tensor::permute(DimSpan dims) const {
@@ -171,32 +196,36 @@ Tensor Tensor::permute(DimSpan dims) const {
   if (!is_order)
     raise(ErrorKind::value_error, "tensor/permute", "expected an order of {} dims, got {}", dim(),
           to_string(dims));
-  Tensor result = detach();
+  Shape shape = shape_;
+  Strides strides = strides_;
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    result.shape_[i] = shape_[std::size_t(dims[i])];
-    result.strides_[i] = strides_[std::size_t(dims[i])];
+    shape[i] = shape_[std::size_t(dims[i])];
+    strides[i] = strides_[std::size_t(dims[i])];
   }
-  return result;
+  return view_of(std::move(shape), std::move(strides), offset_);
 }
 
 Tensor Tensor::unsqueeze(std::int64_t at) const {
   if (const AttachedViews* views = attached_views()) return views->unsqueeze(*this, at);
   std::int64_t where = wrapped_dim(at, dim() + 1, "tensor/unsqueeze");
-  Tensor result = detach();
+  Shape shape = shape_;
+  Strides strides = strides_;
   std::int64_t stride = where < dim() ? size(where) * strides_[std::size_t(where)] : 1;
-  result.shape_.insert(result.shape_.begin() + where, 1);
-  result.strides_.insert(result.strides_.begin() + where, stride);
-  return result;
+  shape.insert(shape.begin() + where, 1);
+  strides.insert(strides.begin() + where, stride);
+  return view_of(std::move(shape), std::move(strides), offset_);
 }
 
 Tensor Tensor::squeeze(std::int64_t at) const {
   if (const AttachedViews* views = attached_views()) return views->squeeze(*this, at);
   std::int64_t where = wrapped_dim(at, dim(), "tensor/squeeze");
-  if (size(where) != 1) return detach();
-  Tensor result = detach();
-  result.shape_.erase(result.shape_.begin() + where);
-  result.strides_.erase(result.strides_.begin() + where);
-  return result;
+  Shape shape = shape_;
+  Strides strides = strides_;
+  if (size(where) == 1) {
+    shape.erase(shape.begin() + where);
+    strides.erase(strides.begin() + where);
+  }
+  return view_of(std::move(shape), std::move(strides), offset_);
 }
 
 Tensor Tensor::view(DimSpan shape) const {
@@ -206,8 +235,8 @@ Tensor Tensor::view(DimSpan shape) const {
         ErrorKind::value_error, "tensor/view",
         "expected a contiguous tensor of {} elements for the shape {}, got {} elements of shape {}",
         simmesh::numel(shape), to_string(shape), count_, to_string(shape_));
-  return Tensor(storage_, dtype_, Shape(shape.data(), shape.data() + shape.size()),
-                contiguous_strides(shape), offset_);
+  return view_of(Shape(shape.data(), shape.data() + shape.size()), contiguous_strides(shape),
+                 offset_);
 }
 
 Tensor Tensor::contiguous() const {
@@ -226,7 +255,7 @@ Tensor Tensor::clone() const {
       is_only_a_shape(*this)
           ? Storage::make_unbacked(bytes(), true)
           : Storage::share(storage_->buffer(), storage_->buffer_offset() + begin, bytes());
-  Tensor result(std::move(own), dtype_, shape_, contiguous_strides(shape_), 0);
+  Tensor result(std::move(own), dtype_, shape_, count_);
   launch_copy("clone", *this, result);
   return result;
 }

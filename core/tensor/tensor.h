@@ -63,10 +63,29 @@ class Tensor {
 
   // tracking is the tape's part of the tensor, null where it takes no part in differentiation;
   // distribution describes a tensor that is cut over a mesh, null for others.
-  const TrackingPtr& tracking() const { return tracking_; }
+  const TrackingPtr& tracking() const {
+    if (!tracking_ && storage_ && storage_->lineages()) [[unlikely]]
+      find_tracking();
+    return tracking_;
+  }
   const DistributionPtr& distribution() const { return distribution_; }
   void set_tracking(TrackingPtr tracking) { tracking_ = std::move(tracking); }
-  bool requires_grad() const { return tracking_ && tracking_->requires_grad(); }
+  bool requires_grad() const { return tracking() && tracking()->requires_grad(); }
+  // lineage numbers the tensor and its views among those that share the storage; see Lineages. The
+  // elements of a distributed tensor have lineages of their own. view_kind says how the tensor was
+  // made. make_view makes this tensor a view of another one of the same storage; without_tracking
+  // returns the tensor without its part of the tape, of the same lineage.
+  std::uint32_t lineage() const {
+    if (lineage_ == 0 && storage_) lineage_ = storage_->new_lineage();
+    return lineage_;
+  }
+  ViewKind view_kind() const { return view_kind_; }
+  void make_view(const Tensor& of, ViewKind made);
+  Tensor without_tracking() const {
+    Tensor result = *this;
+    result.tracking_ = nullptr;
+    return result;
+  }
   // detach returns the same data without the tape's part. local_part does the same, but returns
   // this rank's piece of a tensor that is cut over a mesh.
   Tensor detach() const;
@@ -80,6 +99,7 @@ class Tensor {
   std::byte* mutable_data();
 
   // values and mutable_values return all elements of a contiguous tensor of that dtype, row-major.
+  // Both raise a RuntimeError for another tensor than a contiguous one.
   template <class T>
   Values<const T> values() const {
     check_access(dtype_of<T>);
@@ -120,15 +140,20 @@ class Tensor {
   // attached_views returns the implementation that views of the tensor use, null for a plain
   // tensor.
   const AttachedViews* attached_views() const;
+  void find_tracking() const;
+  // Makes a plain view of this tensor.
+  Tensor view_of(Shape shape, Strides strides, std::int64_t offset) const;
 
   StoragePtr storage_;
-  TrackingPtr tracking_;
+  mutable TrackingPtr tracking_;  // found in the storage's lineages when it is asked for
   DistributionPtr distribution_;
   Shape shape_;
   Strides strides_;
   std::int64_t offset_ = 0;
   std::int64_t count_ = 0;
+  mutable std::uint32_t lineage_ = 0;  // 0 until somebody asks
   DType dtype_ = DType::float32;
+  ViewKind view_kind_ = ViewKind::none;
 };
 
 // empty returns a contiguous tensor of uninitialised elements; zeros and full return one of equal

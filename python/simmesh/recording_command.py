@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="K[,K]",
         help="kinds: local_shape, redistribute, op, op_grad (dtensor: these four), fsdp_events, "
         "fsdp_layout, "
-        "train_exact (fsdp: these three), train; all unless given",
+        "train_exact (fsdp: these three), train, in_place; all unless given",
     )
     parser.add_argument(
         "--again",

@@ -110,6 +110,16 @@ class DTensor {
   static const DTensor& in(const Tensor& tensor);
   Tensor tensor_with_local(Tensor&& local, const Tensor& mask) const;
 
+  // is_copied_view is true for the result of a view op whose input was redistributed first, and for
+  // views of it: the elements are a copy, so an op in place refuses to write them. copied_view
+  // returns this tensor as such a result.
+  bool is_copied_view() const { return is_copied_view_; }
+  DTensor copied_view() const {
+    DTensor result = *this;
+    result.is_copied_view_ = true;
+    return result;
+  }
+
  private:
   struct Value {
     explicit Value(Tensor&& piece, std::optional<Work>&& work = {})
@@ -148,6 +158,7 @@ class DTensor {
   std::shared_ptr<Value> value_;
   std::shared_ptr<const Tensor> mask_;  // null for none
   TrackingPtr tracking_;
+  bool is_copied_view_ = false;
 };
 
 // replace_value gives a distributed tensor and all its copies another value, as

@@ -157,6 +157,47 @@ std::vector<Tensor> empty_pieces(const PropagatedCall& known) {
   return pieces;
 }
 
+// Raises for a write that would be lost. All ranks raise alike, since the placements decide.
+void check_written(const OpCall& call, const DTensor& written) {
+  if (!written.is_copied_view()) return;
+  raise(ErrorKind::runtime_error, source,
+        "Operator {} can't write {} in place: the view is a copy, since the dim is cut: its tensor "
+        "was redistributed first, so that a write wouldn't reach that. Redistribute the tensor "
+        "before the view, or clone the view",
+        call.op.name, to_string(written.spec()));
+}
+
+// True if a redistribution moves elements, or drops some: not where the mesh dims have size one.
+bool moves_elements(const DTensorSpec& from, const Sharding& to) {
+  if (from.sharding.order != to.order) return true;
+  for (std::size_t dim = 0; dim < to.placements.size(); ++dim)
+    if (!(from.placements()[dim] == to.placements[dim]) && from.mesh().shape()[dim] > 1)
+      return true;
+  return false;
+}
+
+// True if the call makes a view whose elements aren't those of its input.
+bool copies_view(const OpCall& call, const Inputs& given, const Propagation& propagation) {
+  if (!call.op.view || !given[0]) return false;
+  return given[0]->is_copied_view() || moves_elements(given[0]->spec(), *propagation.inputs[0]);
+}
+
+// True if this rank's piece of a view is a copy, since the input's piece has no strides for it.
+bool copies_piece(const OpCall& call, const Inputs& used, const std::vector<Tensor>& outputs) {
+  if (!call.op.view || !used[0]) return false;
+  const StoragePtr& storage = used[0]->local().storage();
+  return std::any_of(outputs.begin(), outputs.end(), [&storage](const Tensor& output) {
+    if (!output.distribution()) return false;
+    const Tensor& piece = DTensor::in(output).local();
+    return piece.numel() > 0 && piece.storage() != storage;
+  });
+}
+
+void mark_copies(std::vector<Tensor>& outputs) {
+  for (Tensor& output : outputs)
+    if (output.distribution()) output = DTensor::in(output).copied_view().as_tensor();
+}
+
 // Makes distributed tensors of the pieces of outputs.
 void distribute(std::vector<Tensor>& pieces, const PropagatedCall& known, const Tensor& mask) {
   for (std::size_t i = 0; i < pieces.size(); ++i)
@@ -209,14 +250,19 @@ std::vector<Tensor> dispatch(const OpCall& call) {
   const DTensor& first = DTensor::in(first_distributed(call));
   Inputs inputs = distributed_inputs(call, first);
   const DTensor* out = call.out ? &DTensor::in(*call.out) : nullptr;
+  if (call.destination == Destination::in_place && call.inputs[0].distribution())
+    check_written(call, *inputs[0]);
+  if (out) check_written(call, *out);
   PropagatedCall& known = propagated(call, inputs.all(), out, keeps_bits_of(call, mode));
   std::optional<DispatchedOp> seen;
   if (DispatchScope::is_observed()) [[unlikely]]
     seen.emplace(seen_call(call, inputs, known));
+  bool is_copied_view = copies_view(call, inputs, *known.propagation);
   if (known.propagation->moves_inputs) bring_inputs(inputs, *known.propagation);
   std::vector<Tensor> outputs = first.spec().groups->is_member()
                                     ? run_on_pieces(call, inputs, known, mode)
                                     : outside_the_mesh(known);
+  if (is_copied_view || copies_piece(call, inputs, outputs)) mark_copies(outputs);
   if (seen) [[unlikely]] {
     seen->results = outputs;
     DispatchScope::emit(*seen);

@@ -28,6 +28,7 @@ KINDS = [
     "fsdp_layout",
     "train_exact",
     "train",
+    "in_place",
 ]
 MESHES = [(2,), (2, 3), (2, 2)]
 
@@ -80,6 +81,7 @@ RECORDED = [
     ("pytorch/local_shape.jsonl", 20, "pytorch 2.13"),
     ("fsdp_2_15/events.jsonl", 9, "pytorch 2.15"),
     ("fsdp_2_15/layout.jsonl", 7, "pytorch 2.15"),
+    ("pytorch_autograd/in_place.jsonl", 15, "pytorch 2.15"),
     ("pytorch_ops/op.jsonl", 40, "pytorch 2.15"),
     ("pytorch_ops/op_grad.jsonl", 15, "pytorch 2.15"),
 ]

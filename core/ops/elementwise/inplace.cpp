@@ -6,6 +6,7 @@
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
+#include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -41,6 +42,7 @@ const Op copy_op = {
           copy_(outputs[0], broadcast(source, outputs[0].shape()));
         },
     .moves = true,
+    .writes_alike = true,
 };
 
 const Op fill_op = {
@@ -63,6 +65,7 @@ const Op fill_op = {
           copy_(outputs[0], broadcast(value, outputs[0].shape()));
         },
     .moves = true,
+    .writes_alike = true,
 };
 
 }  // namespace
@@ -75,7 +78,9 @@ Tensor& fill_(Tensor& self, const Tensor& value) {
     raise(ErrorKind::runtime_error, "fill_",
           "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
           value.dim());
-  return call_in_place(fill_op, self, {self, value});
+  // A value among the elements that are written is read before.
+  bool is_own = value.storage() && value.storage() == self.storage();
+  return call_in_place(fill_op, self, {self, is_own ? clone(value) : value});
 }
 Tensor& zero_(Tensor& self) { return fill_(self, 0); }
 

@@ -83,7 +83,8 @@ const Op view_in_place = {.name = "view in place",
 
 // A leaf that became a view would no longer be a leaf, and its gradient would be lost.
 Tensor& become(Tensor& self, Tensor view) {
-  if (grad_enabled() && self.tracking()) self.tracking()->check_in_place(view_in_place);
+  if (grad_enabled() && self.requires_grad()) self.tracking()->check_in_place(view_in_place, self);
+  if (self.storage()) self.storage()->count_change();
   return self = std::move(view);
 }
 

@@ -6,8 +6,10 @@
 #include "core/check/error.h"
 #include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
+#include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
 #include "core/ops/op_list.h"
+#include "core/ops/shapes/aliases.h"
 #include "core/ops/view_arguments.h"
 #include "core/ops/view_shapes.h"
 
@@ -231,6 +233,7 @@ std::vector<Tensor> split_rule(Inputs inputs, const Attributes& attributes) {
 const Op split_op = {
     .name = "split_with_sizes",
     .view = split_rule,
+    .makes_several = true,
 };
 
 const Op unbind_op = {
@@ -248,6 +251,7 @@ const Op unbind_op = {
         parts.push_back(selected(x, {attribute::dim = dim, attribute::index = i}));
       return parts;
     },
+    .makes_several = true,
 };
 
 const Op clone_op = {
@@ -297,7 +301,11 @@ Tensor view(const Tensor& x, DimSpan shape) {
 
 Tensor reshape(const Tensor& x, DimSpan sizes) {
   Shape shape = shape_of_sizes(sizes, x.numel(), "reshape");
-  if (shape == x.shape()) return x;
+  if (shape == x.shape()) {
+    Tensor same = x;
+    if (!grad_enabled() && x.storage()) same.make_view(x, ViewKind::unrecorded);
+    return same;
+  }
   Strides strides;
   bool is_view = x.distribution() || view_strides(x, shape, strides);
   return call_one(view_op, {is_view ? x : clone(x)}, {attribute::size = shape});
@@ -336,7 +344,7 @@ Tensor t(const Tensor& x) {
   if (x.dim() > 2)
     raise(ErrorKind::runtime_error, "t",
           "t() expects a tensor with <= 2 dimensions, but self is {}D", x.dim());
-  return x.dim() < 2 ? x : call_one(t_op, {x});
+  return x.dim() < 2 && x.distribution() ? x : call_one(t_op, {x});
 }
 
 Tensor permute(const Tensor& x, DimSpan dims) {
@@ -353,16 +361,25 @@ Tensor movedim(const Tensor& x, std::int64_t source, std::int64_t destination) {
   return permute(x, order);
 }
 
+namespace {
+
+// Returns a view that is like the tensor: an op in place that is refused for views is refused for
+// it.
+Tensor like_itself(const Tensor& x) { return x.distribution() ? x : alias(x); }
+
+}  // namespace
+
 Tensor squeeze(const Tensor& x) {
   Dims dims;
   for (std::int64_t dim = 0; dim < x.dim(); ++dim)
     if (x.size(dim) == 1) dims.push_back(dim);
-  return dims.empty() ? x : call_one(squeeze_op, {x}, {attribute::squeezed_dims = dims});
+  if (dims.empty()) return like_itself(x);
+  return call_one(squeeze_op, {x}, {attribute::squeezed_dims = dims});
 }
 
 Tensor squeeze(const Tensor& x, std::int64_t dim) {
   dim = wrapped(dim, x);
-  if (x.dim() == 0 || x.size(dim) != 1) return x;
+  if (x.dim() == 0 || x.size(dim) != 1) return like_itself(x);
   return call_one(squeeze_op, {x}, {attribute::squeezed_dims = Dims{dim}});
 }
 

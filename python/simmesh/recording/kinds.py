@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Callable
 
-from simmesh.recording import ranks
+from simmesh.recording import in_place, ranks
 from simmesh.recording.cases import Case
 from simmesh.recording.dtensor import local_shape, op, op_questions, redistribute
 from simmesh.recording.fsdp import events, layout, questions, train
@@ -29,6 +29,7 @@ KINDS: dict[str, Kind] = {
     "fsdp_layout": Kind(questions.layout, layout.answer),
     "train_exact": Kind(questions.train, train.answer),
     "train": Kind(questions.train, train.answer),
+    "in_place": Kind(in_place.question, in_place.answer),
 }
 
 #: Words for several kinds.

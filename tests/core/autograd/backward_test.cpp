@@ -210,5 +210,16 @@ TEST(Backward, EveryWayToChangeASavedTensorIsRefused) {
   }
 }
 
+// The gradient of a sum repeats one element, whose values a program reads like any others.
+TEST(Backward, GradientsHaveElementsOfTheirOwn) {
+  Tensor x = full({2, 3}, DType::float32, 4);
+  set_requires_grad(x);
+  EXPECT_EQ(grad({sum(x)}, {x}).front().values<float>()[5], 1);
+  backward(sum(expand(x, {2, 2, 3})));
+  EXPECT_EQ(grad_of(x).values<float>()[5], 2);
+  backward(sum(x));
+  EXPECT_EQ(grad_of(x).values<float>()[0], 3);
+}
+
 }  // namespace
 }  // namespace simmesh

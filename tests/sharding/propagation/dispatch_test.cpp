@@ -3,9 +3,13 @@
 #include "collectives/comm_debug_mode.h"
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
+#include "core/ops/elementwise/inplace.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/elementwise/selection.h"
 #include "core/ops/matrices/products.h"
+#include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/joining.h"
+#include "core/ops/shapes/views.h"
 #include "core/tensor/formula.h"
 #include "sharding/dtensor/dispatched_op.h"
 #include "sharding/dtensor/dtensor.h"
@@ -132,6 +136,85 @@ SIMMESH_TEST(Dispatch, ObserversSeeGivenAndUsedPlacements, {.mesh = {2}, .schedu
   DTensor x = from_local(numbers(Dims{4}, 1), mesh, {Partial()});
   add(x, 1.0);
   EXPECT_EQ(seen, std::vector<std::string>{"add P(sum) R R"});
+}
+
+using InPlace = std::function<void(Tensor&)>;
+
+std::vector<InPlace> changes_in_place() {
+  return {[](Tensor& x) { mul_(x, 2); },     [](Tensor& x) { add_(x, x); },
+          [](Tensor& x) { zero_(x); },       [](Tensor& x) { fill_(x, 3); },
+          [](Tensor& x) { neg_(x); },        [](Tensor& x) { copy_from_(x, mul(x, 5)); },
+          [](Tensor& x) { clamp_(x, 0, 1); }};
+}
+
+using View = std::function<Tensor(const Tensor&)>;
+
+// Views of a [8, 6] tensor.
+std::vector<View> views_of_rows() {
+  return {[](auto& x) { return narrow(x, {.dim = 0, .start = 3, .length = 3}); },
+          [](auto& x) { return narrow(x, {.dim = 1, .start = 1, .length = 2}); },
+          [](auto& x) { return select(x, 0, 5); },
+          [](auto& x) { return select(x, 1, 5); },
+          [](auto& x) { return slice(x, {.dim = 0, .step = 2}); },
+          [](auto& x) { return split(x, 3, 0)[1]; },
+          [](auto& x) { return chunk(x, 2, 1)[1]; },
+          [](auto& x) { return unbind(x, 0)[7]; },
+          [](auto& x) { return unbind(x, 1)[0]; },
+          [](auto& x) { return diagonal(x); },
+          [](auto& x) { return transpose(x, 0, 1); },
+          [](auto& x) { return unsqueeze(x, 0); },
+          [](auto& x) {
+            return view(x, {2, 4, 6});
+          },
+          [](auto& x) { return t(select(x, 0, 1).unsqueeze(0)); },
+          [](auto& x) { return narrow(transpose(x, 0, 1), {.dim = 1, .start = 1, .length = 4}); }};
+}
+
+// A write through a view reaches the tensor, as on one device, or is refused: never lost.
+SIMMESH_TEST(Dispatch, WritesThroughViewsReachTheTensorOrAreRefused,
+             {.mesh = {2}, .schedules = 6}) {
+  Tensor values = numbers(Dims{8, 6}, 1);
+  int reached = 0, refused = 0;
+  for (const Placement& placement : {Placement(Shard(0)), Placement(Shard(1)), Replicate()})
+    for (const View& make : views_of_rows())
+      for (const InPlace& change : changes_in_place()) {
+        DTensor x = distribute_tensor(values, mesh, {placement});
+        Tensor whole = values.clone(), view_of_whole = make(whole);
+        change(view_of_whole);
+        try {
+          Tensor view = make(x);
+          change(view);
+        } catch (const Error& error) {
+          bool is_known = false;
+          for (const char* phrase : {"the view is a copy, since the dim is cut", "to unbind along"})
+            is_known |= error.message().find(phrase) != std::string_view::npos;
+          EXPECT_TRUE(is_known) << error.what();
+          EXPECT_FALSE(placement.is_replicate());
+          ++refused;
+          continue;
+        }
+        EXPECT_SAME_BITS(x.full_tensor(), whole);
+        ++reached;
+      }
+  EXPECT_GT(reached, 100);
+  EXPECT_GT(refused, 50);
+}
+
+// The gradient must follow a change through a view of pieces, too.
+SIMMESH_TEST(Dispatch, ViewsOfPiecesHaveTheGradientsOfOneDevice, {.mesh = {2}, .schedules = 6}) {
+  Tensor values = numbers(Dims{8, 6}, 1);
+  set_requires_grad(values);
+  auto loss_of = [](const Tensor& x) {
+    Tensor y = mul(x, 1), column = select(y, 1, 2), before = narrow(y, {1, 1, 3});
+    mul_(column, 4);
+    neg_(y);
+    return add(sum(mul(y, y)), sum(mul(before, 3)));
+  };
+  backward(loss_of(values));
+  DTensor x = distribute_tensor(values.detach(), mesh, {Shard(0)});
+  x.set_requires_grad();
+  backward(loss_of(x));
+  EXPECT_SAME_BITS(x.grad()->full_tensor(), grad_of(values));
 }
 
 }  // namespace

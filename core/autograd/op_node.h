@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/autograd/node.h"
+#include "core/autograd/saved_tensor.h"
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// OpNode is the tape's entry of one call of an op: its gradient rule, and the tensors that the rule
+// reads. It is made before a call in place writes its output, so that it keeps the inputs as they
+// were; save_outputs keeps the outputs afterwards.
+class OpNode final : public Node {
+ public:
+  OpNode(const OpCall& call, const Gradient& gradient, TensorTypes output_types);
+
+  std::string name() const override { return op_.name; }
+  const Op& op() const { return op_; }
+  Gradients apply(Gradients gradients) override;
+  void release() override;
+  bool takes_unrounded() const override;
+  void save_outputs(gsl::span<const Tensor> outputs);
+
+ private:
+  const Op& op_;
+  const Gradient& gradient_;
+  Attributes attributes_;
+  TensorTypes input_types_;
+  std::vector<SavedTensor> inputs_, outputs_;
+  bool released_ = false;
+};
+
+}  // namespace simmesh

@@ -9,9 +9,9 @@
 
 namespace simmesh::checkpoint {
 
-// read_deepspeed returns the catalog of a checkpoint of DeepSpeed 0.19, of any stage of ZeRO and
-// any number of ranks, or of a universal checkpoint that ds_to_universal made. It has the names of
-// state_dict(engine):
+// read_deepspeed returns the catalog of a checkpoint of DeepSpeed from 0.14 on, of any stage of
+// ZeRO and any number of ranks, or of a universal checkpoint that ds_to_universal made. It has the
+// names of state_dict(engine):
 //
 //   model.NAME        a trained parameter, from the float32 flat groups; master.NAME if the model
 //                     has it in 16 bits

@@ -10,8 +10,8 @@ namespace simmesh::checkpoint {
 
 // set_to_call makes a node of what a class or function returns for its arguments: a container or
 // bytes if that is known, else an object. It runs nothing. A container takes the entries of its
-// argument, and `copies_left` counts down how many more may be taken, so that a small pickle makes
-// no large values. Where too few are left, the node is an object.
+// argument. `copies_left` counts down how many more may be taken, so that a small pickle makes no
+// large values. If too few are left, the node is an object.
 void set_to_call(PickleNode& node, PickleValue callable, PickleValue arguments,
                  std::size_t& copies_left);
 

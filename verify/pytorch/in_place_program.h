@@ -26,7 +26,7 @@ class InPlaceProgram {
   // Raises a ValueError for steps that don't exist or lack arguments.
   explicit InPlaceProgram(const std::string& steps);
 
-  // InPlaceResult is what became of a program: the hash of all tensors and gradients; or the word
+  // Result is what became of a program: the hash of all tensors and gradients; or the word
   // of a refusal, and the number of the step that was refused.
   struct Result {
     std::string hash;

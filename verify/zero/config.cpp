@@ -50,6 +50,7 @@ struct Reason {
   const char* name;
   std::string_view phrase;
   bool has_bound = false;
+  bool goes_on = false;  // by a type's name
 };
 constexpr Reason validation_reasons[] = {
     {"enum", "", false},
@@ -60,7 +61,7 @@ constexpr Reason validation_reasons[] = {
     {"less_than_equal", "less than or equal to ", true},
     {"missing", "Field required"},
     {"literal_error", ""},
-    {"is_instance_of", "an instance of "},
+    {.name = "is_instance_of", .phrase = "an instance of ", .goes_on = true},
     {"tuple_type", "a valid tuple"},
     {"int_type", "a valid integer"},
     {"int_from_float", "a valid integer, got a number with a fractional part"},
@@ -73,9 +74,9 @@ constexpr Reason validation_reasons[] = {
     {"string_type", "a valid string"},
     {"list_type", "a valid list"},
     {"dict_type", "a valid dictionary"},
-    {"model_type", "a valid dictionary or instance of"},
+    {.name = "model_type", .phrase = "a valid dictionary or instance of ", .goes_on = true},
     {"model_attributes_type", "a valid dictionary or object to extract fields from"},
-    {"path_type", "a valid path"},
+    {.name = "path_type", .phrase = "Input is not a valid path for ", .goes_on = true},
     {"value_error", ""},
     {"assertion_error", ""}};
 
@@ -169,7 +170,7 @@ void compare_phrase(const CaseField& expected, const Error& error, CaseReport& r
   bool is_of_another = std::any_of(
       std::begin(validation_reasons), std::end(validation_reasons),
       [&](const Reason& one) { return !one.phrase.empty() && phrase.starts_with(one.phrase); });
-  bool fits = reason->has_bound
+  bool fits = reason->has_bound || reason->goes_on
                   ? phrase.starts_with(reason->phrase) && phrase.size() > reason->phrase.size()
               : reason->phrase.empty() ? !is_of_another
                                        : phrase == reason->phrase;

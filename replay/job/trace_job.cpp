@@ -47,10 +47,11 @@ void add_bad_trace(const BadTrace& bad, const std::string& file, TraceJob& job) 
       error_at(bad.rule(), {.rank = rank_in_name(file)}, std::string(bad.message())));
 }
 
-void read_rank(ByteSource& source, TraceJob& job) {
+void read_rank(ByteSource& source, OperatorLabels labels, TraceJob& job) {
   try {
     ReadAhead ahead(source);
-    job.ranks.push_back({.rank = 0, .file = source.name(), .trace = read_execution_trace(ahead)});
+    job.ranks.push_back(
+        {.rank = 0, .file = source.name(), .trace = read_execution_trace(ahead, labels)});
   } catch (const BadTrace& bad) {
     add_bad_trace(bad, source.name(), job);
   }
@@ -147,14 +148,14 @@ std::optional<std::int64_t> rank_in_name(std::string_view file) {
   return stands_apart || digits == name.size() ? number_at(number) : std::nullopt;
 }
 
-TraceJob read_job(gsl::span<const std::string> paths) {
+TraceJob read_job(gsl::span<const std::string> paths, OperatorLabels labels) {
   TraceJob job;
   for (const std::string& path : paths)
     for_each_file(path, [&](ByteSource& source) {
       if (auto resource = read_resource(source))
         job.resources.push_back(std::move(*resource));
       else if (is_of_form(source, path, {TraceForm::execution_trace, TraceForm::unknown}))
-        read_rank(source, job);
+        read_rank(source, labels, job);
       else if (source.name() == path && form_of(source) == TraceForm::other_json)
         add_other_json(source, job);
     });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "replay/job/trace_resource.h"
+#include "replay/read/read_execution_trace.h"
 #include "replay/trace/execution_trace.h"
 #include "replay/trace/finding.h"
 
@@ -43,6 +44,7 @@ std::optional<std::int64_t> rank_in_name(std::string_view file);
 // of the files. Findings are about a trace that can't be read (rules "json", "top_level",
 // "schema") and a second one of a rank, which is left out ("rank_twice"); files that for_each_file
 // refuses raise a ValueError.
-TraceJob read_job(gsl::span<const std::string> paths);
+TraceJob read_job(gsl::span<const std::string> paths,
+                  OperatorLabels labels = OperatorLabels::are_communications);
 
 }  // namespace simmesh::replay

@@ -1,6 +1,6 @@
 #include "replay/read/label_comm.h"
 
-#include <array>
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -87,6 +87,14 @@ std::unordered_set<std::int64_t> nodes_around_records(const ExecutionTrace& trac
   return around;
 }
 
+// True if it doesn't matter in which of the groups a communication is; false for none.
+bool have_same_members(const std::vector<ProcessGroupRecord>& groups) {
+  return !groups.empty() &&
+         std::all_of(groups.begin(), groups.end(), [&](const ProcessGroupRecord& group) {
+           return group.size == groups.front().size && group.ranks == groups.front().ranks;
+         });
+}
+
 void adopt(const LabelComm& label, std::int64_t request, TraceNode& node, ExecutionTrace& trace) {
   if (label.outputs && node.inputs.size() >= *label.outputs) {
     node.outputs = {node.inputs.begin, node.inputs.begin + std::uint32_t(*label.outputs)};
@@ -113,7 +121,7 @@ void adopt(const LabelComm& label, std::int64_t request, TraceNode& node, Execut
     std::string type(c10_type(trace.text(trace.tensors_in(typed).front().type)));
     comm.dtype = trace.texts.id_of(type);
   }
-  if (trace.process_groups.size() == 1) {
+  if (have_same_members(trace.process_groups)) {
     const ProcessGroupRecord& group = trace.process_groups.front();
     comm.group.name_and_description =
         std::pair(trace.texts.id_of(group.name), trace.texts.id_of(group.description));

@@ -35,9 +35,9 @@ struct AdoptedLabel {
 };
 
 // adopt_labels makes operators the communications of their nodes where no node "record_param_comms"
-// is above or below them. They are in the only process group of the trace; where it records
-// several, nothing tells which. Their requests count down from -1. Call it when all nodes are
-// there.
+// is above or below them. They are in the process group that the trace records; where it
+// records several with different members, nothing tells which. Their requests count down from -1.
+// Call it when all nodes are there.
 void adopt_labels(std::vector<AdoptedLabel> labels, ExecutionTrace& trace);
 
 }  // namespace simmesh::replay

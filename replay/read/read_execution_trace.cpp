@@ -23,7 +23,8 @@ constexpr std::string_view read_place = "replay/read";
 // TraceReader collects the top level of a trace.
 class TraceReader {
  public:
-  explicit TraceReader(ByteSource& source) : source_(source), nodes_(trace_) {}
+  TraceReader(ByteSource& source, OperatorLabels labels)
+      : source_(source), labels_(labels), nodes_(trace_) {}
 
   ExecutionTrace read() {
     read_json_object(
@@ -39,7 +40,7 @@ class TraceReader {
       trace_.findings.push_back(warning_at(
           "json_text", {}, "read although it isn't JSON: " + to_string(nodes_.repairs())));
     sort_nodes();
-    adopt_labels(nodes_.take_labels(), trace_);
+    if (labels_ == OperatorLabels::are_communications) adopt_labels(nodes_.take_labels(), trace_);
     return std::move(trace_);
   }
 
@@ -96,6 +97,7 @@ class TraceReader {
   }
 
   ByteSource& source_;
+  OperatorLabels labels_;
   ExecutionTrace trace_;
   NodeReader nodes_;
   JsonValueReader values_;  // of the fields beside the nodes
@@ -104,7 +106,9 @@ class TraceReader {
 
 }  // namespace
 
-ExecutionTrace read_execution_trace(ByteSource& source) { return TraceReader(source).read(); }
+ExecutionTrace read_execution_trace(ByteSource& source, OperatorLabels labels) {
+  return TraceReader(source, labels).read();
+}
 
 ExecutionTrace read_execution_trace(const std::string& path) {
   std::optional<ExecutionTrace> trace;

@@ -24,7 +24,8 @@ std::vector<std::string> case_trace_paths(const RecordedCase& recorded) {
 }
 
 replay::TraceJob read_case_job(const RecordedCase& recorded, std::size_t ranks) {
-  replay::TraceJob job = replay::read_job(case_trace_paths(recorded));
+  replay::TraceJob job =
+      replay::read_job(case_trace_paths(recorded), replay::OperatorLabels::are_left_alone);
   const char* field = recorded.has("file") ? "file" : "files";
   if (!job.findings.empty())
     recorded[field].reject(

@@ -5,8 +5,8 @@
 #include "tools/commands.h"
 #include "tools/run_options.h"
 #include "tools/watched_run.h"
-#include "verify/falsified_page.h"
-#include "verify/falsify.h"
+#include "verify/falsify/falsified_page.h"
+#include "verify/falsify/falsify.h"
 
 namespace simmesh {
 

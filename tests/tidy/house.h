@@ -87,7 +87,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"replay/chakra"},
     {"training"},
     {"verify"},
-    {"verify/pytorch", "verify/fsdp", "verify/zero", "verify/replay"},
+    {"verify/falsify", "verify/pytorch", "verify/fsdp", "verify/zero", "verify/replay"},
     {"verify/checkpoint", "verify/paddle", "verify/pytorch/ops"},
     {"verify/pytorch/ops/shapes", "verify/pytorch/ops/elementwise", "verify/pytorch/ops/indexing",
      "verify/pytorch/ops/reductions", "verify/pytorch/ops/matrices", "verify/pytorch/ops/random",

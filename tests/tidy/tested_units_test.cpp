@@ -35,12 +35,12 @@ constexpr OneForAll one_for_all[] = {
     // Each kernel is compiled for each instruction set, in sources that no test can include.
     {"core/kernels/", "tests/core/arithmetic/self_check_test.cpp"},
     // Every field of the cases of every kind is changed, which must fail.
-    {"verify/checkpoint/", "tests/verify/mutants_test.cpp"},
-    {"verify/fsdp/", "tests/verify/mutants_test.cpp"},
-    {"verify/paddle/", "tests/verify/mutants_test.cpp"},
-    {"verify/pytorch/", "tests/verify/mutants_test.cpp"},
-    {"verify/replay/", "tests/verify/mutants_test.cpp"},
-    {"verify/zero/", "tests/verify/mutants_test.cpp"},
+    {"verify/checkpoint/", "tests/verify/falsify/mutants_test.cpp"},
+    {"verify/fsdp/", "tests/verify/falsify/mutants_test.cpp"},
+    {"verify/paddle/", "tests/verify/falsify/mutants_test.cpp"},
+    {"verify/pytorch/", "tests/verify/falsify/mutants_test.cpp"},
+    {"verify/replay/", "tests/verify/falsify/mutants_test.cpp"},
+    {"verify/zero/", "tests/verify/falsify/mutants_test.cpp"},
     // Every function of PyTorch that a recorded case calls is known.
     {"verify/pytorch/ops/", "tests/verify/pytorch/ops/python_functions_test.cpp"},
     // The sources of the one module that the tests of Python import.

@@ -23,8 +23,8 @@ TEST(SpmdSignature, TakesWhatPaddleTakes) {
 // A rule reads what it needs; more inputs, fewer attributes or other types would pass unseen.
 TEST(SpmdSignature, RefusesOtherArguments) {
   auto refused = [](const char* inputs, const char* attributes, const char* phrase) {
-    expect_error<BadCase>([&] { require("matmul", inputs, attributes); }, ErrorKind::value_error,
-                          phrase);
+    testing::expect_error<BadCase>([&] { require("matmul", inputs, attributes); },
+                                   ErrorKind::value_error, phrase);
   };
   refused("[{}, {}, {}]", "[false, true]", "inputs TT");
   refused("[[{}], {}]", "[false, true]", "inputs TT");

@@ -120,6 +120,12 @@ void read_results(const RecordedCase& recorded, OpCase& in) {
     in.used->emplace_back();
     if (!one.is_null()) in.used->back() = read_case_placements(one);
   }
+  if (!recorded.has("error")) return;
+  // The call was refused afterwards, so no run is compared with them.
+  bool fits = in.used->size() == in.inputs.size();
+  for (const auto& placements : *in.used)
+    fits = fits && (!placements || placements->size() == in.mesh.shape.size());
+  if (!fits) used->reject("placements of each input on each mesh dim");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include "verify/case_files.h"
 #include "verify/case_kind.h"
-#include "verify/falsify.h"
+#include "verify/falsify/falsify.h"
 
 // A case with one mistake in it must not pass, wherever it is: a verifier lets through what it
 // doesn't check.

@@ -1,4 +1,4 @@
-#include "verify/falsified_page.h"
+#include "verify/falsify/falsified_page.h"
 
 #include <gmock/gmock.h>
 

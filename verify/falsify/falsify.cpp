@@ -1,4 +1,4 @@
-#include "verify/falsify.h"
+#include "verify/falsify/falsify.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -7,9 +7,9 @@
 #include "core/check/check.h"
 #include "core/check/shell_word.h"
 #include "core/engine/ordered_jobs.h"
-#include "verify/case_changes.h"
 #include "verify/case_files.h"
 #include "verify/case_kind.h"
+#include "verify/falsify/case_changes.h"
 #include "verify/verify.h"
 
 namespace simmesh {

@@ -1,4 +1,4 @@
-#include "verify/falsify.h"
+#include "verify/falsify/falsify.h"
 
 #include <gmock/gmock.h>
 
@@ -69,7 +69,8 @@ TEST(Falsify, IsDeterministic) {
 }
 
 TEST(Falsify, RefusesPathsThatAreNotThere) {
-  expect_error([] { falsify({.paths = {"none.jsonl"}}); }, ErrorKind::value_error, "none.jsonl");
+  testing::expect_error([] { falsify({.paths = {"none.jsonl"}}); }, ErrorKind::value_error,
+                        "none.jsonl");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "verify/case_changes.h"
+#include "verify/falsify/case_changes.h"
 
 #include <algorithm>
 #include <cmath>

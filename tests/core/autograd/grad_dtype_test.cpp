@@ -28,20 +28,20 @@ struct Leaf {
   }
 };
 
-struct Gradient {
+struct DtypeAndValues {
   double value;
   DType dtype;
-  friend bool operator==(const Gradient&, const Gradient&) = default;
+  friend bool operator==(const DtypeAndValues&, const DtypeAndValues&) = default;
 };
 
-Gradient gradient_of(const Tensor& leaf) {
+DtypeAndValues gradient_of(const Tensor& leaf) {
   return {scalar_value(grad_of(leaf)), grad_of(leaf).dtype()};
 }
 
 void add_gradient(const Tensor& leaf, double factor) { backward(sum(mul(leaf, factor))); }
 
 // Both uses in one pass: each gradient is converted before they meet.
-Gradient of_two_uses(const Leaf& described) {
+DtypeAndValues of_two_uses(const Leaf& described) {
   Tensor leaf = described.make();
   backward(add(sum(mul(leaf, 256.0)), sum(mul(leaf, 1.0))));
   return gradient_of(leaf);
@@ -49,10 +49,10 @@ Gradient of_two_uses(const Leaf& described) {
 
 TEST(GradDtype, IsTheDtypeInWhichUsesAddUp) {
   using enum DType;
-  EXPECT_EQ(of_two_uses({bfloat16, {}}), (Gradient{256, bfloat16}));
-  EXPECT_EQ(of_two_uses({bfloat16, float32}), (Gradient{257, float32}));
-  EXPECT_EQ(of_two_uses({bfloat16, GradDtype::any()}), (Gradient{256, bfloat16}));
-  EXPECT_EQ(of_two_uses({float32, bfloat16}), (Gradient{256, bfloat16}));
+  EXPECT_EQ(of_two_uses({bfloat16, {}}), (DtypeAndValues{256, bfloat16}));
+  EXPECT_EQ(of_two_uses({bfloat16, float32}), (DtypeAndValues{257, float32}));
+  EXPECT_EQ(of_two_uses({bfloat16, GradDtype::any()}), (DtypeAndValues{256, bfloat16}));
+  EXPECT_EQ(of_two_uses({float32, bfloat16}), (DtypeAndValues{256, bfloat16}));
 }
 
 // A gradient that is there keeps its dtype, whatever is added.
@@ -60,11 +60,11 @@ TEST(GradDtype, StaysThatOfTheGradientThatIsThere) {
   Tensor leaf = Leaf{DType::float32, GradDtype::any()}.make();
   set_grad(leaf, full({1}, DType::bfloat16, 256));
   add_gradient(leaf, 1.00390625);
-  EXPECT_EQ(gradient_of(leaf), (Gradient{258, DType::bfloat16}));
+  EXPECT_EQ(gradient_of(leaf), (DtypeAndValues{258, DType::bfloat16}));
   Tensor wide = Leaf{DType::bfloat16, DType::float32}.make();
   add_gradient(wide, 256);
   add_gradient(wide, 1);
-  EXPECT_EQ(gradient_of(wide), (Gradient{257, DType::float32}));
+  EXPECT_EQ(gradient_of(wide), (DtypeAndValues{257, DType::float32}));
 }
 
 // A policy that changes after the forward pass counts.
@@ -73,7 +73,7 @@ TEST(GradDtype, IsThatOfTheBackwardPass) {
   Tensor result = add(sum(mul(leaf, 256.0)), sum(mul(leaf, 1.0)));
   set_grad_dtype(leaf, GradDtype::any());
   backward(result);
-  EXPECT_EQ(gradient_of(leaf), (Gradient{256, DType::bfloat16}));
+  EXPECT_EQ(gradient_of(leaf), (DtypeAndValues{256, DType::bfloat16}));
 }
 
 TEST(GradDtype, RefusesGradientsOfAnotherDtype) {

@@ -1,6 +1,9 @@
 #include "training/zero_form.h"
 
 #include <fmt/format.h>
+#include <string>
+#include <variant>
+#include <vector>
 
 #include "checkpoint/catalog/training_state.h"
 #include "collectives/collectives.h"
@@ -70,8 +73,11 @@ class ZeroEngine final : public TrainingEngine {
     for (const auto& [name, parameter] : names_)
       result.parameters.emplace_back(
           name, converted(engine_.safe_get_full_fp32_param(name), parameter.dtype()).clone());
+    std::vector<std::string> keys = {"exp_avg", "exp_avg_sq", "momentum_buffer"};
+    const auto* adam = std::get_if<AdamSpec>(&task_.optimizer);
+    if (adam && adam->options.amsgrad) keys.push_back("max_exp_avg_sq");
     for (const auto& [name, parameter] : names_)
-      for (const char* key : {"exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer"})
+      for (const std::string& key : keys)
         if (Tensor state = engine_.safe_get_full_optimizer_state(name, key); state.is_defined())
           result.optimizer_state.emplace_back(name + "." + key, state.clone());
   }

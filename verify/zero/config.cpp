@@ -226,7 +226,9 @@ void expect_refused(const CaseField& expected, const std::optional<Error>& error
       field && error->message().find(field->text()) == std::string_view::npos)
     report.mismatch(
         fmt::format("expected an error that names {}, got: {}", field->text(), error->what()));
-  if (wanted == "ValidationError" && !expected.has("field"))
+  // Where keys don't go together DeepSpeed's own words name them.
+  bool is_of_several = expected.has("why") && expected["why"].text() == "value_error";
+  if (wanted == "ValidationError" && !is_of_several && !expected.has("field"))
     report.mismatch("field: expected the key of a ValidationError, got none");
   if ((wanted == "ValidationError") != expected.has("why"))
     report.mismatch("why: expected the reason of a ValidationError, and of no other class");

@@ -28,7 +28,7 @@ json small_entry() {
     "dur": 4, "attrs": {"comm_size": 64}}]})");
 }
 
-std::vector<std::string> mismatches_of(const json& entry) {
+std::vector<std::string> feeder_mismatches(const json& entry) {
   RecordedCase recorded = RecordedCase::parse(entry.dump(), {});
   CaseReport report;
   EXPECT_TRUE(is_feeder(recorded.root()));
@@ -38,25 +38,25 @@ std::vector<std::string> mismatches_of(const json& entry) {
 
 // Each figure that isn't compared could be recorded wrong.
 TEST(ChakraFeeder, ComparesEachFigure) {
-  EXPECT_THAT(mismatches_of(small_entry()), ::testing::IsEmpty());
+  EXPECT_THAT(feeder_mismatches(small_entry()), ::testing::IsEmpty());
   for (const char* name : {"nodes", "unique_ids", "min_id", "max_id", "missing_data_deps",
                            "missing_ctrl_deps", "zero_dur", "reachable_in_order"}) {
     json entry = small_entry();
     entry[name] = 9;
-    EXPECT_THAT(mismatches_of(entry), ::testing::SizeIs(1)) << name;
+    EXPECT_THAT(feeder_mismatches(entry), ::testing::SizeIs(1)) << name;
   }
   for (const char* name : {"id", "name", "type", "start", "dur", "attrs"}) {
     json entry = small_entry();
     entry["comm_nodes"][0][name] = nullptr;
     if (std::string_view(name) == "type") entry["comm_nodes"][0][name] = "COMP_NODE";
-    EXPECT_FALSE(mismatches_of(entry).empty()) << name;
+    EXPECT_FALSE(feeder_mismatches(entry).empty()) << name;
   }
 }
 
 TEST(ChakraFeeder, TakesTypesByName) {
   json entry = small_entry();
   entry["comm_nodes"][0]["type"] = "COMM_COLL_NODE";
-  EXPECT_THAT(mismatches_of(entry), ::testing::IsEmpty());
+  EXPECT_THAT(feeder_mismatches(entry), ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ std::size_t write_formatted(gsl::span<char> to, fmt::string_view format, fmt::fo
 // append_text adds formatted text to the end of a text. Unlike fmt::format_to, which brings all of
 // {fmt} into each source that calls it, this is compiled once.
 //
-//   append_text(page, "| {} | {} |\n", name, count);
+//   std::string page;
+//   append_text(page, "| {} | {} |\n", "ranks", 8);
 template <class... Args>
 void append_text(std::string& text, fmt::format_string<Args...> format, Args&&... args) {
   detail::append_formatted(text, format, fmt::make_format_args(args...));

@@ -16,6 +16,8 @@ bool is_gzip(std::string_view head);
 // length or the checksum of its bytes is another than the one recorded, and so does one of damaged
 // or missing bytes.
 //
+//   std::string bytes;  // of a .gz
+//   replay::TextSource packed("rank-0.json.gz", bytes);
 //   replay::GunzipSource unpacked(packed);
 class GunzipSource : public ByteSource {
  public:

@@ -242,6 +242,7 @@ void JobFinisher::set_groups(std::size_t rank) {
     trace.process_groups.push_back(
         {.name = std::to_string(i),
          .description = names_.description(i),
+         .has_description = true,
          .backend = "simmesh",
          .ranks = is_world ? std::vector<std::int64_t>() : members.to_vector(),
          .size = members.size(),

@@ -58,7 +58,8 @@ const std::vector<Ban> bans = {
      // thread a rank is on. Any rank reads and writes files while others run, and a trace is
      // unpacked beside parsing it, before there are ranks.
      {"core/engine/", "core/memory/physical_memory.", "core/check/call_site.",
-      "zero/stage3/file_store.", "checkpoint/store/", "replay/read/read_ahead."}},
+      "core/check/start_threads.", "zero/stage3/file_store.", "checkpoint/store/",
+      "replay/read/read_ahead."}},
     {{"thread_local"},
      "fiber-local state: a thread runs many ranks",
      // Scratch memory is used only within one call, in which no fiber switches.

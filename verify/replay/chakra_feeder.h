@@ -11,12 +11,7 @@ namespace simmesh {
 // chakra_feeder_fields are the further fields of a trace of Chakra in the form in which a
 // simulator's feeder sees it: counts of nodes and of dependencies on nodes that aren't there, and
 // each communication with its attributes.
-//
-//   "form": "protobuf", "nodes": 3, "unique_ids": 3, "min_id": 1, "max_id": 3,
-//   "missing_data_deps": 0, "missing_ctrl_deps": 0, "zero_dur": 1, "reachable_in_order": 3,
-//   "comm_nodes": [{"id": 2, "name": "all_reduce", "type": 7, "start": 10, "dur": 5,
-//                   "attrs": {"comm_size": 64}}],
-//   "metadata": {"version": "0.0.4", "attrs": {"schema": "1.0.2"}}
+// tests/cases/replay/README.md has an example.
 schema::Fields chakra_feeder_fields();
 
 // chakra_comm_schema describes one entry of comm_nodes.

@@ -15,7 +15,7 @@ namespace simmesh {
 // outer one.
 //
 //   CallContents contents("layer1.weight, layer1.bias");
-//   bucket.work = all_reduce_async(bucket.flat, ReduceOp::sum, group);
+//   Tensor sum = all_reduce(zeros({6}, DType::float32), ReduceOp::sum, ProcessGroup::world());
 class CallContents {
  public:
   explicit CallContents(std::string names) : names_(std::move(names)), outer_(open()) {

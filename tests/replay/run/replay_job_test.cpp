@@ -93,6 +93,8 @@ TEST(ReplayJobRun, BrokenJobsEndWithAReport) {
       EXPECT_FALSE(phrases.contains(name)) << name;
       continue;
     }
+    // Of a job none of whose traces can be read there is nothing to replay.
+    if (program->ranks.empty()) continue;
     JobReplay replay = replay_job(*program);
     ++ran;
     if (!phrases.contains(name)) continue;

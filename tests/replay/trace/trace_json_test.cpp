@@ -38,7 +38,7 @@ TEST(TraceJson, LabelsHaveTheirListsOfIntegers) {
                   "[1], [[], [], []], [], []"};
   ExecutionTrace trace = testing::trace_from(testing::trace_text({label}));
   EXPECT_EQ(label_list_json(trace).text(),
-            R"([{"node":3,"name":"c10d::alltoall_base_","in":[["long int",7]],"out":[],)"
+            R"([{"node":3,"name":"c10d::alltoall_base_","in":[],"out":[["long int",7]],)"
             R"("ints":[[1,4,2]]}])");
 }
 

@@ -33,8 +33,7 @@ TEST(VerifyPaddleSpmd, NamesAnotherRefusal) {
   testing::expect_passes(value);
   testing::expect_fails(value, "/refused/error", "KeyError", "expected a KeyError");
   testing::expect_fails(value, "/refused/message_contains", "no such words", "no such words");
-  value["op"] = "replicated";
-  EXPECT_TRUE(testing::verify_value(value).failed());
+  testing::expect_bad(value, "/op", "replicated", "expected inputs");
 }
 
 }  // namespace

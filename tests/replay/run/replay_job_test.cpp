@@ -93,7 +93,7 @@ TEST(ReplayJobRun, BrokenJobsEndWithAReport) {
       EXPECT_FALSE(phrases.contains(name)) << name;
       continue;
     }
-    // Of a job none of whose traces can be read there is nothing to replay.
+    // There is nothing to replay of a job none of whose traces can be read.
     if (program->ranks.empty()) continue;
     JobReplay replay = replay_job(*program);
     ++ran;

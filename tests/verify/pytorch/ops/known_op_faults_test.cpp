@@ -10,8 +10,8 @@ using nlohmann::json;
 // A case without what was recorded, as one that passes beyond a refusal: by the result of the call
 // on whole tensors.
 json asking_for_the_right_result(json value) {
-  for (const char* name : {"outputs", "output_placements", "comm", "used", "grads", "comm_backward",
-                           "error_in", "rounds"})
+  for (const char* name : {"outputs", "output_placements", "comm", "aten", "used", "grads",
+                           "comm_backward", "error_in", "rounds"})
     value.erase(name);
   value["steps"] = json::array();
   value["error"] = "NotImplementedError";

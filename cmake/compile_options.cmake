@@ -9,8 +9,8 @@ target_compile_options(simmesh_options INTERFACE -ffp-contract=off -fno-omit-fra
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 target_compile_options(simmesh_options INTERFACE -fno-semantic-interposition)
 
-# A compilation ends before its memory is worth collecting: gcc spends a tenth of its time on that.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+# A batch ends before its memory is worth collecting: gcc spends a tenth of its time on that.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
   target_compile_options(simmesh_options INTERFACE "SHELL:--param ggc-min-heapsize=524288")
 endif()
 

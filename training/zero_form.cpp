@@ -79,7 +79,7 @@ class ZeroEngine final : public TrainingEngine {
     for (const auto& [name, parameter] : names_)
       for (const std::string& key : keys)
         if (Tensor state = engine_.safe_get_full_optimizer_state(name, key); state.is_defined())
-          result.optimizer_state.emplace_back(name + "." + key, state.clone());
+          result.optimizer_state.emplace_back(fmt::format("{}.{}", name, key), state.clone());
   }
 
  private:

@@ -19,7 +19,7 @@ def caught(program: Callable[[], Any]) -> str:
         test()
     text = str(raised.value)
     assert "expected equal bits under every schedule" in text
-    assert text.splitlines()[-1].startswith("reproduce: pytest 'tests/python/test_races.py::test_")
+    assert text.splitlines()[-1].startswith("reproduce: pytest tests/python/test_races.py::test_")
     found = re.search(r"^schedule: (guided:[0-9,*]*)", text, re.MULTILINE)
     assert found is not None, text
     return found.group(1)

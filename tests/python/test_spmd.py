@@ -58,7 +58,7 @@ def test_raises_what_a_rank_raises_with_the_report() -> None:
         program()
     if hasattr(raised.value, "__notes__"):
         assert "rank 1" in raised.value.__notes__[0]
-        assert "reproduce: pytest 'tests/python/test_spmd.py" in raised.value.__notes__[0]
+        assert "reproduce: pytest tests/python/test_spmd.py" in raised.value.__notes__[0]
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ std::string path_pattern(const json::json_pointer& at) {
   std::string text;
   for (json::json_pointer rest = at; !rest.empty(); rest = rest.parent_pointer()) {
     bool is_index = rest.back().find_first_not_of("0123456789") == std::string::npos;
-    text = "/" + (is_index ? std::string("[]") : rest.back()) + text;
+    text.insert(0, is_index ? std::string("[]") : rest.back()).insert(0, 1, '/');
   }
   return text.empty() ? "/" : text;
 }

@@ -154,7 +154,7 @@ std::optional<LabelComm> read_label_comm(std::string_view name, dom::array argum
   return label;
 }
 
-void adopt_labels(std::vector<AdoptedLabel> labels, ExecutionTrace& trace) {
+void adopt_labels(const std::vector<AdoptedLabel>& labels, ExecutionTrace& trace) {
   if (labels.empty()) return;
   std::unordered_set<std::int64_t> around = nodes_around_records(trace);
   std::unordered_map<std::int64_t, const LabelComm*> by_node;

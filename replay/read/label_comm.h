@@ -38,6 +38,6 @@ struct AdoptedLabel {
 // is above or below them. They are in the process group that the trace records; where it
 // records several with different members, nothing tells which. Their requests count down from -1.
 // Call it when all nodes are there.
-void adopt_labels(std::vector<AdoptedLabel> labels, ExecutionTrace& trace);
+void adopt_labels(const std::vector<AdoptedLabel>& labels, ExecutionTrace& trace);
 
 }  // namespace simmesh::replay

@@ -29,24 +29,10 @@ const Op not_op = pointwise_op({.name = "logical_not",
                                 .result = PointwiseResult::boolean,
                                 .loops = loops<1>([](auto x) { return x == decltype(x)(0); })});
 
-template <class F>
-Op bitwise_op(const std::string& name, F f) {
-  auto check = [name](DType common, const Attributes&) {
-    if (is_floating_point(common))
-      raise(ErrorKind::not_implemented_error, name, "\"{}_cpu\" not implemented for '{}'", name,
-            to_string(common));
-  };
-  return pointwise_op(
-      {.name = name,
-       .slots = {{attribute::self}, {attribute::other}},
-       .loops = [f](ComputeType, const Attributes&) { return loop_of<2, std::int64_t>(f); },
-       .check = check});
-}
-
 using LogicWord = std::int64_t;
-const Op bitwise_and_op = bitwise_op("bitwise_and", [](LogicWord a, LogicWord b) { return a & b; });
-const Op bitwise_or_op = bitwise_op("bitwise_or", [](LogicWord a, LogicWord b) { return a | b; });
-const Op bitwise_xor_op = bitwise_op("bitwise_xor", [](LogicWord a, LogicWord b) { return a ^ b; });
+const Op bitwise_and_op = integer_op("bitwise_and", [](LogicWord a, LogicWord b) { return a & b; });
+const Op bitwise_or_op = integer_op("bitwise_or", [](LogicWord a, LogicWord b) { return a | b; });
+const Op bitwise_xor_op = integer_op("bitwise_xor", [](LogicWord a, LogicWord b) { return a ^ b; });
 
 // For bool, bitwise_not is logical not.
 const Op bitwise_not_op = {

@@ -158,19 +158,6 @@ const Op prelu_op = pointwise_op(
      .slots = {{attribute::self}, {attribute::other}},
      .loops = floating_loops<2>([](auto x, auto weight) { return x > 0 ? x : weight * x; })});
 
-template <class F>
-Op integer_op(const std::string& name, F f) {
-  auto check = [name](DType common, const Attributes&) {
-    if (is_floating_point(common))
-      raise(ErrorKind::not_implemented_error, name, "\"{}_cpu\" not implemented for '{}'", name,
-            to_string(common));
-  };
-  return pointwise_op(
-      {.name = name,
-       .slots = {{attribute::self}, {attribute::other}},
-       .loops = [f](ComputeType, const Attributes&) { return loop_of<2, std::int64_t>(f); },
-       .check = check});
-}
 const Op gcd_op = integer_op("gcd", [](std::int64_t a, std::int64_t b) { return std::gcd(a, b); });
 const Op lcm_op = integer_op("lcm", [](std::int64_t a, std::int64_t b) {
   std::int64_t common = std::gcd(a, b);

@@ -4,6 +4,7 @@
 #include <boost/container/static_vector.hpp>
 #include <memory>
 
+#include "core/check/error.h"
 #include "core/ops/promotion.h"
 #include "core/tensor/convert.h"
 
@@ -338,6 +339,14 @@ Op pointwise_op(PointwiseOp definition) {
                       outputs[0]);
   };
   return {.name = op->name, .shape = shape, .kernel = kernel};
+}
+
+PointwiseCheck refuse_floating_point(std::string name) {
+  return [name = std::move(name)](DType common, const Attributes&) {
+    if (is_floating_point(common))
+      raise(ErrorKind::not_implemented_error, name, "\"{}_cpu\" not implemented for '{}'", name,
+            to_string(common));
+  };
 }
 
 }  // namespace simmesh

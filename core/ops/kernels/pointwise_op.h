@@ -167,4 +167,18 @@ C times(C a, C b) {
 // with_other returns the arguments of an op of a tensor and a number.
 inline Attributes with_other(Number other) { return {attribute::other = other}; }
 
+// refuse_floating_point returns the check of an op of integers and bools: a NotImplementedError in
+// PyTorch's words.
+PointwiseCheck refuse_floating_point(std::string name);
+
+// integer_op returns an op of two operands without fractions, which are computed as int64.
+template <class F>
+Op integer_op(const std::string& name, F f) {
+  return pointwise_op(
+      {.name = name,
+       .slots = {{attribute::self}, {attribute::other}},
+       .loops = [f](ComputeType, const Attributes&) { return loop_of<2, std::int64_t>(f); },
+       .check = refuse_floating_point(name)});
+}
+
 }  // namespace simmesh

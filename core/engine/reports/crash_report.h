@@ -21,10 +21,9 @@ inline constexpr int crash_status = 134;
 // CrashWatch reports, in its scope, signals that end the program on the calling thread while a rank
 // of the run is active there: SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT. A stack that overflows
 // ends the program with crash_status. After the report of another signal, the earlier handler gets
-// it. A rank that calls std::exit or
-// std::quick_exit ends the program with crash_status too. Under a sanitizer signals
-// are left to the sanitizer. Handlers belong to the process: the first scope installs them, and
-// they stay. Scopes nest, as Worlds do.
+// it. A rank that calls std::exit or std::quick_exit ends the program with crash_status too. Under
+// a sanitizer signals are left to the sanitizer. Handlers belong to the process: the first scope
+// installs them, and they stay. Scopes nest, as Worlds do.
 class CrashWatch {
  public:
   explicit CrashWatch(const ReportedRun& run);

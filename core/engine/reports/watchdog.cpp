@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
-#include <exception>
 #include <fmt/format.h>
 #include <mutex>
 #include <pthread.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "core/check/blocked_signals.h"
 #include "core/check/start_threads.h"
 #include "core/engine/reports/crash_report.h"
 #include "core/engine/reports/interrupt.h"
@@ -85,17 +85,8 @@ class WatchdogThread {
  private:
   // Never ends: it must outlive every World, also those in static objects.
   WatchdogThread() {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::exception_ptr refusal;
-    try {
-      start_thread("engine/watchdog", [this] { look(); }).detach();
-    } catch (...) {
-      refusal = std::current_exception();
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (refusal) std::rethrow_exception(refusal);
+    BlockedSignals blocked;
+    start_thread("engine/watchdog", [this] { look(); }).detach();
   }
 
   [[noreturn]] void look() {

@@ -1,11 +1,11 @@
 #include "core/engine/seats/seat_threads.h"
 
 #include <csignal>
-#include <exception>
 #include <mutex>
 #include <thread>
 #include <unistd.h>
 
+#include "core/check/blocked_signals.h"
 #include "core/check/start_threads.h"
 
 namespace simmesh {
@@ -33,26 +33,15 @@ SeatThreads& SeatThreads::of_process() {
 // Signals are for the program's own threads.
 SeatThread& SeatThreads::make() {
   auto made = std::make_unique<SeatThread>();
-  sigset_t all, before;
-  sigfillset(&all);
-  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGURG}) sigdelset(&all, signal);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread;
-  std::exception_ptr refusal;
-  try {
-    thread = start_thread("engine/world", [seat = made.get()] {
-      for (;;) {
-        seat->turn.acquire();
-        std::function<void()> job;
-        job.swap(seat->job);
-        job();
-      }
-    });
-  } catch (...) {
-    refusal = std::current_exception();
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (refusal) std::rethrow_exception(refusal);
+  BlockedSignals blocked({SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGURG});
+  std::thread thread = start_thread("engine/world", [seat = made.get()] {
+    for (;;) {
+      seat->turn.acquire();
+      std::function<void()> job;
+      job.swap(seat->job);
+      job();
+    }
+  });
   made->thread = thread.native_handle();
   thread.detach();
   guarded_->threads.push_back(std::move(made));

@@ -65,6 +65,8 @@ class Exchange final : public Waitable {
   using Exchanges = std::vector<std::unique_ptr<Exchange>>;
   explicit Exchange(const Membership& group, const Exchanges* under_way = nullptr)
       : group_(group), under_way_(under_way) {}
+  // The group must outlive the exchange.
+  explicit Exchange(Membership&& group, const Exchanges* under_way = nullptr) = delete;
 
   // start makes the exchange ready for a new collective.
   void start(std::uint64_t sequence);

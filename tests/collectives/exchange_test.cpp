@@ -70,7 +70,8 @@ TEST(Exchange, KnowsNoPlaceOfOperandsThatAreNotContiguous) {
   Tensor wide = zeros({2, 3}, DType::float32);
   Tensor column = wide.narrow({.dim = 1, .start = 0, .length = 1});
   member.call.inputs = {&column, 1};
-  Exchange exchange(group_of(RankList::range(1)));
+  Membership group = group_of(RankList::range(1));
+  Exchange exchange(group);
   exchange.start(0);
   exchange.arrive(0, member.arrival);
   EXPECT_EQ(exchange.operand_data(0), nullptr);

@@ -53,8 +53,8 @@ SavedTensor::SavedTensor(const Tensor& tensor) {
 void SavedTensor::refuse(const Node& owner, std::uint32_t changes) const {
   if (edge_.node)
     check_view(kind_, edge_, ViewChange::elsewhere, owner.name());
-  else
-    Variable::edge_of(tensor_);
+  else  // of a copy, since a tensor keeps its part of the tape once it was asked for
+    Variable::edge_of(Tensor(tensor_));
   raise(ErrorKind::runtime_error, "autograd/backward",
         "one of the variables needed for gradient computation has been modified by an inplace "
         "operation: {}{}, saved by {}, is at version {}; expected version {}",

@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "core/autograd/backward.h"
+#include "core/engine/world.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/interpolation.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
@@ -54,6 +56,19 @@ TEST(StorageLineages, ATensorFollowsPartsThatAreGone) {
     copy_from_(part, mul(w, row + 1));
   }
   EXPECT_EQ(gradient_after(c, w), 3 * (1 + 2));
+}
+
+// The report of a refused pass asks for the tape of a saved tensor, which mustn't own it after that.
+TEST(StorageLineages, ARefusedPassLeavesNothingAlive) {
+  World world({.ranks = 1});
+  Outcome outcome = world.run([](Rank&) {
+    Tensor w = scalar_leaf_of(3), c = full({2, 2}, DType::float64, 5);
+    addcmul_(c, w, c, 1);
+    testing::expect_error([&] { backward(sum(c)); }, ErrorKind::runtime_error,
+                          "modified by an inplace operation");
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+  EXPECT_EQ(outcome.live_storages, 0);
 }
 
 // detach begins another lineage: its tensors share the elements, and no tape.

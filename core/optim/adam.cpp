@@ -106,4 +106,8 @@ void Adam::set_betas(const std::vector<std::array<double, 2>>& betas) {
   }
 }
 
+void Adam::set_momenta(const std::vector<double>& momenta) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.beta1 = momenta.at(i);
+}
+
 }  // namespace simmesh::optim

@@ -3,6 +3,7 @@
 #include <array>
 #include <gsl/span>
 
+#include "core/optim/momenta.h"
 #include "core/optim/optimizer.h"
 
 namespace simmesh::optim {
@@ -43,7 +44,7 @@ struct AdamTensors {
 void adam_(gsl::span<AdamTensors> list, const AdamOptions& options, WeightDecay decay);
 
 // Adam is adam_ over parameters, with decay added to the gradient; AdamW decouples it.
-class Adam : public Optimizer {
+class Adam : public Optimizer, public Momenta {
  public:
   // Group is parameters with options of their own.
   struct Group {
@@ -63,6 +64,7 @@ class Adam : public Optimizer {
   // The coefficients of the two moments, one pair per group.
   std::vector<std::array<double, 2>> betas() const;
   void set_betas(const std::vector<std::array<double, 2>>& betas);
+  void set_momenta(const std::vector<double>& momenta) override;
 
  private:
   std::vector<Group> groups_;

@@ -13,11 +13,11 @@ struct AdadeltaOptions {
   bool maximize = false;
 };
 
-// Adadelta scales a gradient by the roots of two means of squares, of updates and of gradients: g
-// += weight_decay * p; v = rho v + (1 - rho) g^2; d = sqrt(u + eps) / sqrt(v + eps) * g; u = rho u
-// + (1
-// - rho) d^2; p -= lr * d. maximize negates the gradient first. Computed in float32 (float64 for
-// float64) and rounded once a tensor. Its state is acc_delta and square_avg.
+// Adadelta scales a gradient by the roots of two means of squares, of updates and of gradients:
+// - g += weight_decay * p; v = rho v + (1 - rho) g^2;
+// - d = sqrt(u + eps) / sqrt(v + eps) * g; u = rho u + (1 - rho) d^2; p -= lr * d.
+// maximize negates the gradient first. Computed in float32 (float64 for float64) and rounded once a
+// tensor. Its state is acc_delta and square_avg.
 class Adadelta final : public GroupedOptimizer<AdadeltaOptions> {
  public:
   Adadelta(const std::vector<Tensor>& parameters, const AdadeltaOptions& options = {})

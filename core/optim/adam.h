@@ -18,6 +18,9 @@ struct AdamOptions {
   bool bias_correction = true;  // without it the moments are used as they are
   bool amsgrad = false;         // divides by the largest second moment so far
   bool maximize = false;        // follows the gradient upwards
+  // The state of 16-bit parameters is float32, as that of DeepSpeed's CPU Adam; else it has their
+  // dtype.
+  bool float32_state = false;
 };
 
 // WeightDecay is where Adam applies the decay: to the gradient, or to the parameter itself before
@@ -59,6 +62,7 @@ class Adam : public Optimizer, public Momenta {
 
   void step() override;
   std::vector<std::string> state_names(std::size_t parameter) const override;
+  Tensor new_state(std::size_t parameter, const std::string& name) const override;
   std::vector<double> learning_rates() const override;
   void set_learning_rates(const std::vector<double>& rates) override;
   // The coefficients of the two moments, one pair per group.

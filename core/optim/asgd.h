@@ -14,12 +14,12 @@ struct AsgdOptions {
   bool maximize = false;
 };
 
-// Asgd is SGD with a falling rate that also keeps the average of the parameters. Step t, from 1,
-// has the rate eta of step t - 1, the first has lr: g += weight_decay * p; p = p (1 - lambd * eta)
-// - eta * g; then eta = lr / (1 + lambd * lr * t)^alpha. The average ax is p itself up to step t0 +
-// 1; later ax += (p - ax) / (t - 1 - t0). maximize negates the gradient first. Computed in float32
-// (float64 for float64) and rounded once a tensor. Its state is ax, and eta and mu, one float32
-// each.
+// Asgd is SGD with a falling rate that also keeps the average of the parameters. Step t, from 1:
+// - g += weight_decay * p; p = p (1 - lambd * eta) - eta * g; eta is lr in the first step;
+// - then eta = lr / (1 + lambd * lr * t)^alpha for the next step;
+// - the average ax is p itself up to step t0 + 1; later ax += (p - ax) / (t - 1 - t0).
+// maximize negates the gradient first. Computed in float32 (float64 for float64) and rounded once a
+// tensor. Its state is ax, and eta and mu, one float32 each.
 class Asgd final : public GroupedOptimizer<AsgdOptions> {
  public:
   Asgd(const std::vector<Tensor>& parameters, const AsgdOptions& options = {})

@@ -17,11 +17,12 @@ struct NAdamOptions {
 };
 
 // NAdam is Adam with Nesterov's momentum. With mu_t = b1 (1 - 0.96^(t momentum_decay) / 2) and
-// their product M_t: g += weight_decay * p, or decoupled p *= 1 - lr * weight_decay; m = b1 m + (1
-// - b1) g; v = b2 v + (1 - b2) g^2; d = sqrt(v / (1 - b2^t)) + eps; p -= lr (1 - mu_t) / (1 - M_t)
-// * g / d and p -= lr mu_(t+1) / (1 - M_t mu_(t+1)) * m / d. maximize negates the gradient first.
-// Computed in float32 (float64 for float64) and rounded once a tensor. Its state is exp_avg,
-// exp_avg_sq, and one float32 mu_product.
+// their product M_t:
+// - g += weight_decay * p, or decoupled p *= 1 - lr * weight_decay;
+// - m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; d = sqrt(v / (1 - b2^t)) + eps;
+// - p -= lr (1 - mu_t) / (1 - M_t) * g / d; p -= lr mu_(t+1) / (1 - M_t mu_(t+1)) * m / d.
+// maximize negates the gradient first. Computed in float32 (float64 for float64) and rounded once a
+// tensor. Its state is exp_avg, exp_avg_sq, and one float32 mu_product.
 class NAdam final : public GroupedOptimizer<NAdamOptions> {
  public:
   NAdam(const std::vector<Tensor>& parameters, const NAdamOptions& options = {})

@@ -15,12 +15,15 @@ struct RAdamOptions {
   bool maximize = false;
 };
 
-// RAdam is Adam whose second moment counts only once its variance is small enough. With r = 2 / (1
-// - b2) - 1 and r_t = r - 2 t b2^t / (1 - b2^t): g += weight_decay * p, or decoupled p *= 1 - lr *
-// weight_decay; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; u = m / (1 - b1^t), and where r_t >
-// 5 times sqrt((r_t - 4) (r_t - 2) r / ((r - 4) (r - 2) r_t)) * sqrt(1 - b2^t) / (sqrt(v) + eps); p
-// -= lr * u. maximize negates the gradient first. Computed in float32 (float64 for float64) and
-// rounded once a tensor. Its state is exp_avg and exp_avg_sq.
+// RAdam is Adam whose second moment counts only once its variance is small enough. With
+// r = 2 / (1 - b2) - 1 and r_t = r - 2 t b2^t / (1 - b2^t):
+// - g += weight_decay * p, or decoupled p *= 1 - lr * weight_decay;
+// - m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; u = m / (1 - b1^t);
+// - where r_t > 5, u *= sqrt(1 - b2^t) / (sqrt(v) + eps) * sqrt((r_t - 4) (r_t - 2) r / ((r - 4)
+//   (r - 2) r_t));
+// - p -= lr * u.
+// maximize negates the gradient first. Computed in float32 (float64 for float64) and rounded once a
+// tensor. Its state is exp_avg and exp_avg_sq.
 class RAdam final : public GroupedOptimizer<RAdamOptions> {
  public:
   RAdam(const std::vector<Tensor>& parameters, const RAdamOptions& options = {})

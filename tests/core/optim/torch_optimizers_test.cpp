@@ -5,6 +5,7 @@
 #include "core/optim/adadelta.h"
 #include "core/optim/adamax.h"
 #include "core/optim/asgd.h"
+#include "core/optim/momenta.h"
 #include "core/optim/nadam.h"
 #include "core/optim/radam.h"
 #include "core/optim/rprop.h"

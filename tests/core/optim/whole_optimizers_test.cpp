@@ -154,15 +154,14 @@ TEST(WholeOptimizers, MuonIsDeepSpeeds) {
   }
 }
 
-// The products are rounded to 16 bits, which changes the fourth digit. The values are DeepSpeed's on
-// a CPU, but that a sum with a diagonal is rounded once, as on a GPU. Its step is a fused
-// multiply-add, so each of two steps may differ by half a unit in the last place of float32. If this
-// fails, a method computes in another dtype.
+// The products are rounded to 16 bits, which changes the fourth digit. The values are DeepSpeed's
+// on a CPU, but that a sum with a diagonal is rounded once, as on a GPU. Its step is a fused
+// multiply-add, so each of two steps may differ by half a unit in the last place of float32. If
+// this fails, a method computes in another dtype.
 TEST(WholeOptimizers, MuonRoundsAsItsMethodDoes) {
   auto expect_close = [](const Tensor& tensor, const Elements& recorded) {
     Elements got = elements_of(tensor);
-    for (std::size_t i = 0; i < got.size(); ++i)
-      EXPECT_NEAR(got[i], recorded[i], 2 * 0x1p-25) << i;
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], recorded[i], 2 * 0x1p-25) << i;
   };
   MuonOptions gram, standard{.ns_method = NewtonSchulz::standard};
   expect_close(stepped_by_muon(Shape{2, 3}, gram, DType::float32),
@@ -224,7 +223,7 @@ TEST(WholeOptimizers, StepWholeTakesThePlaceOfThePiece) {
   Tensor whole = rising_parameter(Shape{2, 3}), expected = rising_parameter(Shape{2, 3});
   Tensor piece = tensor_of<double>({2}, {-1.0, -0.75});
   Adafactor direct({expected}), of_piece({piece});
-  of_piece.set_whole_shapes({Shape{2, 3}});
+  static_cast<WholeShapes&>(of_piece).set_whole_shapes({Shape{2, 3}});
   EXPECT_EQ(of_piece.new_state(0, "row_var").shape(), (Shape{2, 1}));
   Optimizer::WholeTensors tensors{whole, {}, {}};
   for (int t = 1; t <= 2; ++t) {

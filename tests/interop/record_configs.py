@@ -235,9 +235,6 @@ MISSING: dict[str, Any] = {
             if name in ("data_sampling", "data_routing")
         )
     ),
-    "bf16.bf16_master_weights_and_grads": lambda value: value in (True, 1, "yes"),
-    "bf16.bf16_optimizer_states": lambda value: value in (True, 1, "yes"),
-    "fp16.fp16_master_weights_and_grads": lambda value: value in (True, 1, "yes"),
 }
 
 
@@ -352,8 +349,6 @@ def value_at(config: dict[str, Any], path: str) -> tuple[bool, Any]:
 def missing_key(config: dict[str, Any]) -> str | None:
     for path, lacks in MISSING.items():
         is_there, value = value_at(config, path)
-        if not is_there and path.startswith("bf16."):
-            is_there, value = value_at(config, "bfloat16" + path[4:])
         if is_there and lacks(value):
             return path
     return None

@@ -9,6 +9,7 @@
 #include "zero/config/config_foreign.h"
 #include "zero/config/config_keys.h"
 #include "zero/engine/config_cost.h"
+#include "zero/engine/configured_optimizer.h"
 #include "zero/engine/engine_setup.h"
 
 namespace simmesh::zero {

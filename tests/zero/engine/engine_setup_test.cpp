@@ -7,6 +7,7 @@
 #include "core/tensor/formula.h"
 #include "tests/expect_error.h"
 #include "tests/zero/zero_runs.h"
+#include "zero/engine/configured_optimizer.h"
 
 namespace simmesh::zero {
 namespace {
@@ -90,6 +91,35 @@ TEST(EngineSetup, MakesTheConfiguredOptimizer) {
   auto adam = configured_optimizer(config)(masters);
   EXPECT_TRUE(dynamic_cast<optim::Adam*>(adam.get()));
   EXPECT_NO_THROW(check_optimizer(*adam, of_stage(2)));
+  config.type = "Muon";
+  auto muon = configured_optimizer(config)(masters);
+  EXPECT_NO_THROW(check_optimizer(*muon, of_stage(2)));
+  expect_error([&] { check_optimizer(*muon, of_stage(3)); }, ErrorKind::value_error,
+               "Muon and reduce scatter cannot be used together");
+}
+
+// If this fails, a scheduler of PyTorch trains where DeepSpeed can't make it.
+TEST(EngineSetup, TakesSchedulersOfPyTorchAroundPlainOptimizersOnly) {
+  auto refuse = [](Config config, const char* wrapper) {
+    config.scheduler = StepLR{.step_size = 3};
+    expect_error([&] { completed_config(config, 2, true); }, ErrorKind::type_error,
+                 fmt::format(": {} is not an Optimizer", wrapper));
+  };
+  Config config;
+  config.scheduler = StepLR{.step_size = 3};
+  EXPECT_NO_THROW(completed_config(config, 2, true));
+  refuse(of_stage(1), "DeepSpeedZeroOptimizer");
+  refuse(of_stage(3), "DeepSpeedZeroOptimizer_Stage3");
+  Config half;
+  half.fp16.enabled = true;
+  half.optimizer = OptimizerConfig{.type = "SGD"};
+  refuse(half, "FP16_UnfusedOptimizer");
+  half.optimizer = OptimizerConfig{};
+  refuse(half, "FP16_Optimizer");
+  Config wide = of_stage(1);
+  wide.bf16.enabled = true;
+  wide.data_types.grad_accum_dtype = DType::float32;
+  refuse(wide, "BF16_Optimizer");
 }
 
 }  // namespace

@@ -224,8 +224,6 @@ MISSING: dict[str, Any] = {
     "expert_parallel": lambda value: bool(value) and bool(value.get("enabled")),
     "torch_autocast": lambda value: bool(value.get("enabled")),
     "sequence_parallel_size": lambda value: value > 1,
-    "data_types.buffer_dtype": lambda value: value is not None,
-    "data_types.keep_in_fp32_modules": lambda value: value not in ("auto", []),
     "data_efficiency": lambda value: (
         value.get("enabled")
         and any(

@@ -154,6 +154,12 @@ struct Bf16 {
 struct DataTypes {
   std::optional<DType> grad_accum_dtype = {};
   std::optional<DType> param_dtype = {};  // must be the one that fp16 and bf16 ask for
+  // Floating buffers of the module are converted to it; by default they keep their dtype.
+  std::optional<DType> buffer_dtype = {};
+  // Patterns of names of buffers that are float32 in a 16-bit model: "*" stands for any letters,
+  // and a pattern may match anywhere. Without it a file has "auto", which means none here: modules
+  // don't name any.
+  std::optional<std::vector<std::string>> keep_in_fp32_modules = {};
 };
 
 // Aio is the section aio. Only the size of blocks has an effect here.

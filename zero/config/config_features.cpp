@@ -104,11 +104,6 @@ bool uses_data_efficiency(const JsonValue& section) {
   return false;
 }
 
-bool has_modules(const JsonValue& value) {
-  const auto* list = value.get<JsonValue::List>();
-  return list != nullptr && !list->empty();
-}
-
 std::vector<Lack> lacks() {
   return {
       {"zero_optimization.zenflow", is_given, "ZenFlow"},
@@ -123,8 +118,6 @@ std::vector<Lack> lacks() {
       {"torch_autocast", is_enabled, "torch.autocast"},
       {"data_efficiency", uses_data_efficiency, "data sampling and routing"},
       {"sequence_parallel_size", is_above_one, "Ulysses sequence parallelism"},
-      {"data_types.buffer_dtype", is_given, "dtype of buffers of its own"},
-      {"data_types.keep_in_fp32_modules", has_modules, "modules that stay in float32"},
   };
 }
 

@@ -51,6 +51,17 @@ ConfigKey<Config> plain_key(const std::string& name, T Config::*field, ConfigBou
   return result;
 }
 
+ConfigKey<DataTypes> keep_in_fp32_key() {
+  auto read = [](const ConfigValue& value, DataTypes& types) {
+    types.keep_in_fp32_modules.reset();
+    if (!value.json.is_text("auto")) read_value(value, {}, types.keep_in_fp32_modules.emplace());
+  };
+  return {.name = "keep_in_fp32_modules", .read = read, .write = [](const DataTypes& types) {
+            return types.keep_in_fp32_modules ? written(*types.keep_in_fp32_modules)
+                                              : JsonValue("auto");
+          }};
+}
+
 ConfigKey<Config> allreduce_op_key() {
   auto read = [](const ConfigValue& value, Config& config) {
     std::string word = value.json.is_null() ? "" : value.json.text();
@@ -197,7 +208,8 @@ template <>
 const std::vector<ConfigKey<DataTypes>>& config_keys() {
   static const std::vector<ConfigKey<DataTypes>> keys = {
       key("grad_accum_dtype", &DataTypes::grad_accum_dtype),
-      key("param_dtype", &DataTypes::param_dtype)};
+      key("param_dtype", &DataTypes::param_dtype), key("buffer_dtype", &DataTypes::buffer_dtype),
+      keep_in_fp32_key()};
   return keys;
 }
 

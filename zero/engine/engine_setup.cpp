@@ -5,6 +5,7 @@
 #include "core/optim/adam.h"
 #include "core/optim/lion.h"
 #include "core/optim/muon.h"
+#include "core/tensor/convert.h"
 #include "zero/engine/master_dtype.h"
 
 namespace simmesh::zero {
@@ -119,11 +120,57 @@ Config completed_config(Config config, std::int64_t ranks, bool has_optimizer) {
   return config;
 }
 
-void convert_module(nn::Module& module, const Config& config) {
-  if (!config.fp16.enabled && !config.bf16.enabled) return;
-  DType dtype = model_dtype(config);
+namespace {
+
+// Converts parameters and leaves buffers as they are.
+void convert_parameters(nn::Module& module, DType dtype) {
+  bool is_converted = true;
   for (const auto& [name, parameter] : module.named_parameters())
-    if (parameter.dtype() != dtype) return module.to(dtype);
+    is_converted = is_converted && parameter.dtype() == dtype;
+  if (is_converted) return;
+  std::vector<std::vector<nn::ParameterSlot>> kept;
+  for (const auto& [path, part] : module.named_modules()) kept.push_back(part->buffers());
+  module.to(dtype);
+  auto buffers = kept.begin();
+  for (const auto& [path, part] : module.named_modules()) part->buffers() = *buffers++;
+}
+
+// True if the parts of a pattern between its stars are in a name, one after another.
+bool matches_name(std::string_view pattern, std::string_view name) {
+  for (std::size_t place = 0;;) {
+    std::size_t star = pattern.find('*');
+    place = name.find(pattern.substr(0, star), place);
+    if (place == name.npos || star == pattern.npos) return place != name.npos;
+    place += star;
+    pattern.remove_prefix(star + 1);
+  }
+}
+
+void convert_buffers(nn::Module& module, const Config& config) {
+  const DataTypes& types = config.data_types;
+  bool is_16_bit = config.fp16.enabled || config.bf16.enabled;
+  auto stays = [&](const std::string& name) {
+    if (!is_16_bit || !types.keep_in_fp32_modules) return false;
+    for (const std::string& pattern : *types.keep_in_fp32_modules)
+      if (matches_name(pattern, name)) return true;
+    return false;
+  };
+  for (const auto& [path, part] : module.named_modules())
+    for (nn::ParameterSlot& slot : part->buffers()) {
+      if (!slot.tensor.is_defined() || !is_floating_point(slot.tensor.dtype())) continue;
+      bool is_kept = stays(path.empty() ? slot.name : path + "." + slot.name);
+      if (!is_kept && !types.buffer_dtype) continue;
+      DType dtype = is_kept ? DType::float32 : *types.buffer_dtype;
+      if (slot.tensor.dtype() != dtype)
+        slot.tensor = converted(slot.tensor.detach(), dtype).clone();
+    }
+}
+
+}  // namespace
+
+void convert_module(nn::Module& module, const Config& config) {
+  if (config.fp16.enabled || config.bf16.enabled) convert_parameters(module, model_dtype(config));
+  convert_buffers(module, config);
 }
 
 void check_optimizer(const optim::Optimizer& optimizer, const Config& config) {

@@ -14,7 +14,8 @@ namespace simmesh::zero {
 // don't go together with the stage or with having no optimiser.
 Config completed_config(Config config, std::int64_t ranks, bool has_optimizer);
 
-// convert_module gives the module the dtype that fp16 or bf16 asks for.
+// convert_module gives the module's parameters the dtype that fp16 or bf16 asks for, and its
+// floating buffers that of data_types. By default buffers keep their dtype.
 void convert_module(nn::Module& module, const Config& config);
 
 // check_optimizer raises an AssertionError for an optimiser that DeepSpeed hasn't tested with ZeRO,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <type_traits>
 #include <vector>
 
@@ -34,6 +35,18 @@ class GroupedOptimizer : public Optimizer,
     if constexpr (has_momentum<Options>)
       for (std::size_t i = 0; i < groups_.size(); ++i)
         momentum_of(groups_[i].options) = momenta.at(i);
+  }
+
+  // set_betas sets the coefficients of both moments of each group.
+  void set_betas(const std::vector<std::array<double, 2>>& betas) requires
+      requires(Options options) {
+    options.beta2;
+  }
+  {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      groups_[i].options.beta1 = betas.at(i)[0];
+      groups_[i].options.beta2 = betas.at(i)[1];
+    }
   }
 
   // step calls update for each parameter that has a gradient. Raises a ValueError for a parameter

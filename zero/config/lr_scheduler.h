@@ -10,9 +10,9 @@
 namespace simmesh::zero {
 
 // LrScheduler sets the learning rates of an optimiser as the section scheduler says, with OneCycle
-// the betas of Adam, and with CyclicLR and OneCycleLR the momentum of any optimiser that has one.
-// An engine steps it after each step that changed the parameters, so a step that was skipped
-// doesn't count.
+// the betas of an optimiser that has two, and with CyclicLR and OneCycleLR the momentum of any
+// optimiser that has one. An engine steps it after each step that changed the parameters, so a step
+// that was skipped doesn't count.
 //
 //   optim::AdamW optimizer(model.parameters());
 //   zero::LrScheduler scheduler(zero::WarmupLR{.warmup_num_steps = 100}, optimizer);

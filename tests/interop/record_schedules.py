@@ -1,9 +1,10 @@
 """Writes learning rates over 50 steps of the classes of DeepSpeed and torch.optim.lr_scheduler, as
 JSON lines: PYTHON tests/interop/record_schedules.py deepspeed|torch OUT.jsonl
 
-A line has the section scheduler, the rates of both groups of an Adam before the first step and after
-each, and beta1 where the schedule sets it."""
+A line has the section scheduler, the rates of both groups of an Adam before the first step and
+after each, and beta1 where the schedule sets it."""
 
+import importlib
 import json
 import logging
 import sys
@@ -85,16 +86,11 @@ def recorded(classes: Any, name: str, params: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    if sys.argv[1] == "deepspeed":
-        from deepspeed.runtime import lr_schedules as classes
-
-        wanted = OF_DEEPSPEED
-    else:
-        from torch.optim import lr_scheduler as classes
-
-        wanted = OF_TORCH
+    is_deepspeed = sys.argv[1] == "deepspeed"
+    module = "deepspeed.runtime.lr_schedules" if is_deepspeed else "torch.optim.lr_scheduler"
+    classes = importlib.import_module(module)
     with open(sys.argv[2], "w") as file:
-        for name, params in wanted:
+        for name, params in OF_DEEPSPEED if is_deepspeed else OF_TORCH:
             file.write(json.dumps(recorded(classes, name, params), separators=(",", ":")) + "\n")
 
 

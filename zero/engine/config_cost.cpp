@@ -63,6 +63,14 @@ std::string ConfigCost::of_stage() const {
   return text;
 }
 
+std::string ConfigCost::of_whole_steps() const {
+  const std::string& type = config_.optimizer->type;
+  if (config_.zero_optimization.stage == 0) return {};
+  if (type == "Muon") return "one all-gather a matrix a step, of master, gradient and momentum";
+  if (type != "Lamb" && type != "Adafactor") return {};
+  return "one all-gather a parameter a step, of master, gradient and elementwise state";
+}
+
 std::string ConfigCost::of_buckets() const {
   const ZeroOptimization& zero = config_.zero_optimization;
   std::int64_t size = zero.reduce_bucket_size;
@@ -128,6 +136,7 @@ std::string ConfigCost::of(const std::string& path) const {
   const std::string prefix = "zero_optimization.";
   bool is_flat = zero.stage == 1 || zero.stage == 2;
   if (path == prefix + "stage") return of_stage();
+  if (path == "optimizer.type") return of_whole_steps();
   if (path == prefix + "reduce_bucket_size") return of_buckets();
   if (path == prefix + "compute_grad_norm" && is_flat && zero.compute_grad_norm)
     return "one all-reduce of 4 bytes a step";

@@ -68,10 +68,19 @@ set(simmesh_public_headers
   core/nn/batch_rows.h
   core/nn/convolution.h
   core/nn/model_node.h
+  core/optim/adadelta.h
+  core/optim/adafactor.h
   core/optim/adagrad.h
+  core/optim/adamax.h
+  core/optim/asgd.h
   core/optim/ema.h
+  core/optim/lamb.h
   core/optim/lion.h
+  core/optim/muon.h
+  core/optim/nadam.h
+  core/optim/radam.h
   core/optim/rmsprop.h
+  core/optim/rprop.h
 
   # the fixture for tests
   testing/gtest.h

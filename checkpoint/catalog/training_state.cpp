@@ -58,9 +58,8 @@ std::vector<double> numbers_of(const std::string& name, const JsonValue& value) 
 // none.
 std::map<std::string, Tensor> kept_tensors(optim::Optimizer& optimizer, std::size_t index) {
   std::map<std::string, Tensor> kept = optimizer.state(index);
-  Tensor part = optimizer.parameters()[index].local_part();
   for (const std::string& key : optimizer.state_names(index))
-    if (!kept.contains(key)) kept[key] = zeros(part.shape(), part.dtype());
+    if (!kept.contains(key)) kept[key] = optimizer.new_state(index, key);
   return kept;
 }
 
@@ -69,7 +68,9 @@ template <class AsValue>
 void add_kept(StateDict& state, optim::Optimizer& optimizer, std::size_t index,
               const std::string& parameter, const AsValue& as_value) {
   std::map<std::string, Tensor> kept = kept_tensors(optimizer, index);
-  for (const auto& [key, tensor] : kept) state.add(state_name(parameter, key), as_value(tensor));
+  for (const auto& [key, tensor] : kept)
+    std::visit([&](auto value) { state.add(state_name(parameter, key), std::move(value)); },
+               StateDict::Value(as_value(tensor)));
   std::string steps = state_name(parameter, "step");
   // A parameter has no state before its first step.
   state.add(steps, JsonValue(optimizer.steps(index)),
@@ -174,7 +175,11 @@ StateDict state_dict(zero::Engine& engine) {
     auto index = index_among(engine.optimizer().parameters(), master);
     if (!index || !parameter.requires_grad()) continue;
     add_kept(state, engine.optimizer(), *index, name,
-             [&](const Tensor& tensor) { return as_shard(shards[i], tensor); });
+             [&](const Tensor& tensor) -> StateDict::Value {
+               // A tensor that isn't like the master is whole on every rank that has it.
+               if (tensor.shape() != master.shape()) return tensor;
+               return as_shard(shards[i], tensor);
+             });
   }
   // Tensors without a master are whole on every rank.
   for (const auto& [name, parameter] : parameters)

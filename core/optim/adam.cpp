@@ -5,6 +5,7 @@
 
 #include "core/autograd/variable.h"
 #include "core/optim/element_update.h"
+#include "core/tensor/convert.h"
 
 namespace simmesh::optim {
 
@@ -17,6 +18,8 @@ double power(double base, std::int64_t exponent) {
     if (exponent & 1) result *= base;
   return result;
 }
+
+bool is_16_bit(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
 void update(AdamTensors& tensors, const AdamOptions& options, WeightDecay decay) {
   bool corrects = options.bias_correction;
@@ -72,9 +75,24 @@ void Adam::step() {
                           state_tensor(index, "exp_avg"), state_tensor(index, "exp_avg_sq"),
                           ++state_of(index).steps};
       if (group.options.amsgrad) tensors.max_exp_avg_sq = state_tensor(index, "max_exp_avg_sq");
+      // Parameters narrower than their state are updated as wide as it, and rounded once.
+      Tensor narrow = tensors.parameter;
+      DType dtype = tensors.exp_avg.dtype();
+      bool is_narrow = narrow.dtype() != dtype;
+      if (is_narrow) {
+        tensors.parameter = converted(narrow.detach(), dtype).clone();
+        tensors.gradient = converted(tensors.gradient.detach(), dtype);
+      }
       adam_(gsl::span<AdamTensors>(&tensors, 1), group.options, decay_);
+      if (is_narrow) copy_(narrow, converted(tensors.parameter, narrow.dtype()));
     }
   }
+}
+
+Tensor Adam::new_state(std::size_t parameter, const std::string& name) const {
+  Tensor like = Optimizer::new_state(parameter, name);
+  bool is_wide = groups_[group_of(parameter)].options.float32_state && is_16_bit(like.dtype());
+  return is_wide ? zeros(like.shape(), DType::float32) : like;
 }
 
 std::vector<std::string> Adam::state_names(std::size_t parameter) const {
@@ -104,6 +122,10 @@ void Adam::set_betas(const std::vector<std::array<double, 2>>& betas) {
     groups_[i].options.beta1 = betas.at(i)[0];
     groups_[i].options.beta2 = betas.at(i)[1];
   }
+}
+
+void Adam::set_momenta(const std::vector<double>& momenta) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.beta1 = momenta.at(i);
 }
 
 }  // namespace simmesh::optim

@@ -3,6 +3,7 @@
 #include <array>
 #include <gsl/span>
 
+#include "core/optim/momenta.h"
 #include "core/optim/optimizer.h"
 
 namespace simmesh::optim {
@@ -17,6 +18,9 @@ struct AdamOptions {
   bool bias_correction = true;  // without it the moments are used as they are
   bool amsgrad = false;         // divides by the largest second moment so far
   bool maximize = false;        // follows the gradient upwards
+  // The state of 16-bit parameters is float32, as that of DeepSpeed's CPU Adam; else it has their
+  // dtype.
+  bool float32_state = false;
 };
 
 // WeightDecay is where Adam applies the decay: to the gradient, or to the parameter itself before
@@ -43,7 +47,7 @@ struct AdamTensors {
 void adam_(gsl::span<AdamTensors> list, const AdamOptions& options, WeightDecay decay);
 
 // Adam is adam_ over parameters, with decay added to the gradient; AdamW decouples it.
-class Adam : public Optimizer {
+class Adam : public Optimizer, public Momenta {
  public:
   // Group is parameters with options of their own.
   struct Group {
@@ -58,11 +62,13 @@ class Adam : public Optimizer {
 
   void step() override;
   std::vector<std::string> state_names(std::size_t parameter) const override;
+  Tensor new_state(std::size_t parameter, const std::string& name) const override;
   std::vector<double> learning_rates() const override;
   void set_learning_rates(const std::vector<double>& rates) override;
   // The coefficients of the two moments, one pair per group.
   std::vector<std::array<double, 2>> betas() const;
   void set_betas(const std::vector<std::array<double, 2>>& betas);
+  void set_momenta(const std::vector<double>& momenta) override;
 
  private:
   std::vector<Group> groups_;

@@ -1,15 +1,20 @@
 #pragma once
 
+#include <array>
+#include <type_traits>
 #include <vector>
 
 #include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/optim/momenta.h"
 #include "core/optim/optimizer.h"
 
 namespace simmesh::optim {
 
 // GroupedOptimizer keeps groups of parameters with options of their own, which have a field lr.
 template <class Options>
-class GroupedOptimizer : public Optimizer {
+class GroupedOptimizer : public Optimizer,
+                         public std::conditional_t<has_momentum<Options>, Momenta, NoMomenta> {
  public:
   struct Group {
     std::vector<Tensor> parameters;
@@ -25,16 +30,48 @@ class GroupedOptimizer : public Optimizer {
     for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.lr = rates.at(i);
   }
 
-  // step calls update for each parameter that has a gradient.
+  // set_momenta sets beta1 or the momentum of each group, where the options have one.
+  void set_momenta(const std::vector<double>& momenta) {
+    if constexpr (has_momentum<Options>)
+      for (std::size_t i = 0; i < groups_.size(); ++i)
+        momentum_of(groups_[i].options) = momenta.at(i);
+  }
+
+  // set_betas sets the coefficients of both moments of each group.
+  void set_betas(const std::vector<std::array<double, 2>>& betas) requires
+      requires(Options options) {
+    options.beta2;
+  }
+  {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      groups_[i].options.beta1 = betas.at(i)[0];
+      groups_[i].options.beta2 = betas.at(i)[1];
+    }
+  }
+
+  // step calls update for each parameter that has a gradient. Raises a ValueError for a parameter
+  // that is cut over a mesh where a step needs it whole.
   void step() override {
     for (std::size_t i = 0; i < parameters().size(); ++i) {
       Tensor gradient = grad_of(parameters()[i]);
       if (!gradient.is_defined()) continue;
-      ++state_of(i).steps;
       Tensor parameter = parameters()[i].local_part();
+      if (needs_whole(i) && parameter.shape() != parameters()[i].shape())
+        raise(ErrorKind::value_error, "optim/optimizer",
+              "expected a whole parameter, got one of shape {} that is cut over a mesh",
+              to_string(DimSpan(parameters()[i].shape())));
+      ++state_of(i).steps;
       update(i, parameter, gradient.local_part().clone());
       parameter.storage()->count_change();
     }
+  }
+
+  void step_whole(std::size_t index, WholeTensors& whole) override {
+    Optimizer::State& state = state_of(index);
+    std::swap(state.tensors, whole.state);
+    ++state.steps;
+    update(index, whole.parameter, whole.gradient);
+    std::swap(state.tensors, whole.state);
   }
 
  protected:
@@ -42,7 +79,7 @@ class GroupedOptimizer : public Optimizer {
     for (const Group& group : groups_) add_parameters(group.parameters);
   }
 
-  // update makes one step of a parameter, which state_of has counted. The gradient is a copy.
+  // update makes one step of a parameter, which state_of has counted. The gradient may be changed.
   virtual void update(std::size_t index, Tensor parameter, Tensor gradient) = 0;
 
   const Options& options_of(std::size_t index) const { return groups_[group_of(index)].options; }

@@ -32,10 +32,29 @@ Tensor& Optimizer::state_tensor(std::size_t parameter, const std::string& name) 
   Tensor& tensor = states_[parameter].tensors[name];
   if (!tensor.is_defined()) {
     Ledger::Category category(MemoryCategory::optimizer_state);
-    Tensor part = parameters_[parameter].local_part();
-    tensor = zeros(part.shape(), part.dtype());
+    tensor = new_state(parameter, name);
   }
   return tensor;
+}
+
+Tensor& Optimizer::state_tensor(std::size_t parameter, const std::string& name, DimSpan shape,
+                                DType dtype) {
+  Tensor& tensor = states_[parameter].tensors[name];
+  if (!tensor.is_defined()) {
+    Ledger::Category category(MemoryCategory::optimizer_state);
+    tensor = zeros(shape, dtype);
+  }
+  return tensor;
+}
+
+void Optimizer::step_whole(std::size_t, WholeTensors&) {
+  raise(ErrorKind::not_implemented_error, "optim/optimizer",
+        "expected an optimiser that steps whole parameters, got one that steps elements");
+}
+
+Tensor Optimizer::new_state(std::size_t parameter, const std::string&) const {
+  Tensor part = parameters_[parameter].local_part();
+  return zeros(part.shape(), part.dtype());
 }
 
 }  // namespace simmesh::optim

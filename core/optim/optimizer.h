@@ -11,8 +11,8 @@ namespace simmesh::optim {
 
 // Optimizer changes parameters by their gradients, and keeps state for each. Parameters without a
 // gradient are left alone. State is made at a parameter's first step, as in PyTorch; for a
-// parameter that is cut over a mesh it has the shape of the rank's piece. A parameter that comes
-// twice is a ValueError.
+// parameter that is cut over a mesh it has the shape of the rank's piece, unless it is one number.
+// A parameter that comes twice is a ValueError.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -28,12 +28,28 @@ class Optimizer {
   // parameters are those of all groups, in order.
   const std::vector<Tensor>& parameters() const { return parameters_; }
 
+  // needs_whole is true where the step of a parameter needs all of its elements at once, as for a
+  // norm or a product of matrices. Such a parameter can't be stepped piece by piece.
+  virtual bool needs_whole(std::size_t) const { return false; }
+  // WholeTensors are a whole parameter, its gradient and its state by name.
+  struct WholeTensors {
+    Tensor parameter;
+    Tensor gradient;
+    std::map<std::string, Tensor> state;
+  };
+  // step_whole makes the step of a parameter of which this optimiser has only a piece, with the
+  // whole tensors in the place of its own. They are changed; the piece and its state aren't.
+  virtual void step_whole(std::size_t parameter, WholeTensors& whole);
+
   // Learning rates, one per group.
   virtual std::vector<double> learning_rates() const = 0;
   virtual void set_learning_rates(const std::vector<double>& rates) = 0;
 
   // state_names returns the names of the tensors that a step keeps for a parameter, alphabetically.
   virtual std::vector<std::string> state_names(std::size_t parameter) const = 0;
+  // new_state returns such a tensor as it is before the first step: by default zeros like the
+  // parameter, or like the rank's piece of it.
+  virtual Tensor new_state(std::size_t parameter, const std::string& name) const;
   // state returns the tensors kept for a parameter by name ("momentum_buffer", "exp_avg",
   // "exp_avg_sq"), in alphabetical order; empty before its first step.
   const std::map<std::string, Tensor>& state(std::size_t parameter) const {
@@ -55,8 +71,9 @@ class Optimizer {
   // add_parameters appends a group's parameters. Raises a ValueError for one that is there already.
   void add_parameters(const std::vector<Tensor>& parameters);
   State& state_of(std::size_t parameter) { return states_[parameter]; }
-  // state_tensor returns a state tensor; a new one is zeros like the parameter.
+  // state_tensor returns a state tensor; a new one is new_state, or zeros of a shape.
   Tensor& state_tensor(std::size_t parameter, const std::string& name);
+  Tensor& state_tensor(std::size_t parameter, const std::string& name, DimSpan shape, DType dtype);
 
  private:
   std::vector<Tensor> parameters_;

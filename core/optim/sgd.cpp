@@ -97,4 +97,8 @@ void Sgd::set_learning_rates(const std::vector<double>& rates) {
   for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.lr = rates.at(i);
 }
 
+void Sgd::set_momenta(const std::vector<double>& momenta) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.momentum = momenta.at(i);
+}
+
 }  // namespace simmesh::optim

@@ -2,6 +2,7 @@
 
 #include <gsl/span>
 
+#include "core/optim/momenta.h"
 #include "core/optim/optimizer.h"
 
 namespace simmesh::optim {
@@ -33,7 +34,7 @@ void sgd_(gsl::span<SgdTensors> list, const SgdOptions& options);
 
 // Sgd is stochastic gradient descent. Without momentum a gradient may have another dtype than
 // its parameter: the step is computed in the wider one. With momentum it is a ValueError.
-class Sgd final : public Optimizer {
+class Sgd final : public Optimizer, public Momenta {
  public:
   // Group is parameters with options of their own.
   struct Group {
@@ -50,6 +51,7 @@ class Sgd final : public Optimizer {
   std::vector<std::string> state_names(std::size_t parameter) const override;
   std::vector<double> learning_rates() const override;
   void set_learning_rates(const std::vector<double>& rates) override;
+  void set_momenta(const std::vector<double>& momenta) override;
 
  private:
   std::vector<Group> groups_;

@@ -224,8 +224,6 @@ MISSING: dict[str, Any] = {
     "expert_parallel": lambda value: bool(value) and bool(value.get("enabled")),
     "torch_autocast": lambda value: bool(value.get("enabled")),
     "sequence_parallel_size": lambda value: value > 1,
-    "data_types.buffer_dtype": lambda value: value is not None,
-    "data_types.keep_in_fp32_modules": lambda value: value not in ("auto", []),
     "data_efficiency": lambda value: (
         value.get("enabled")
         and any(
@@ -235,9 +233,6 @@ MISSING: dict[str, Any] = {
             if name in ("data_sampling", "data_routing")
         )
     ),
-    "bf16.bf16_master_weights_and_grads": lambda value: value in (True, 1, "yes"),
-    "bf16.bf16_optimizer_states": lambda value: value in (True, 1, "yes"),
-    "fp16.fp16_master_weights_and_grads": lambda value: value in (True, 1, "yes"),
 }
 
 
@@ -352,8 +347,6 @@ def value_at(config: dict[str, Any], path: str) -> tuple[bool, Any]:
 def missing_key(config: dict[str, Any]) -> str | None:
     for path, lacks in MISSING.items():
         is_there, value = value_at(config, path)
-        if not is_there and path.startswith("bf16."):
-            is_there, value = value_at(config, "bfloat16" + path[4:])
         if is_there and lacks(value):
             return path
     return None

@@ -53,6 +53,14 @@ TEST_F(ConfigCommand, FillsInAuto) {
   EXPECT_EQ(values["optimizer.params.betas"][1], 0.5);
 }
 
+// If this fails, a folder is an empty configuration.
+TEST_F(ConfigCommand, NamesAFolder) {
+  auto of_folder = run_program("config .", folder_.path().string());
+  EXPECT_EQ(of_folder.status, 2) << of_folder.output;
+  EXPECT_NE(of_folder.last_line().find("got '.', which can't be read"), std::string::npos)
+      << of_folder.output;
+}
+
 // Bad input ends with status 2 and one line.
 TEST_F(ConfigCommand, CantJudgeWhatItCantRead) {
   for (auto [config, options] :

@@ -129,7 +129,7 @@ struct Fp16 {
   std::int64_t hysteresis = 2;
   bool consecutive_hysteresis = false;
   std::int64_t min_loss_scale = 1;
-  bool fp16_master_weights_and_grads = false;  // simmesh has none; check refuses true
+  bool fp16_master_weights_and_grads = false;  // masters are float16; see Bf16
 
   // scaler returns the options of the loss scaler.
   optim::LossScaler::Options scaler() const;
@@ -141,8 +141,12 @@ struct Bf16 {
   bool immediate_grad_update = false;  // changes nothing here
   // Without the check no step is skipped: what isn't finite reaches the parameters.
   bool check_grad_overflow = true;
-  bool bf16_master_weights_and_grads = false;  // simmesh has none; check refuses true
-  bool bf16_optimizer_states = false;          // nor these
+  // Masters, and the gradients by which they are updated, are bfloat16, in stages 1 to 3. With
+  // offload_optimizer the state of Adam stays float32, unless bf16_optimizer_states is set; without
+  // the offload, which is possible with bf16_optimizer_states only, it has the dtype of the
+  // masters.
+  bool bf16_master_weights_and_grads = false;
+  bool bf16_optimizer_states = false;
 };
 
 // DataTypes is the section data_types. By default gradients are kept over micro-batches in the
@@ -150,6 +154,12 @@ struct Bf16 {
 struct DataTypes {
   std::optional<DType> grad_accum_dtype = {};
   std::optional<DType> param_dtype = {};  // must be the one that fp16 and bf16 ask for
+  // Floating buffers of the module are converted to it; by default they keep their dtype.
+  std::optional<DType> buffer_dtype = {};
+  // Patterns of names of buffers that are float32 in a 16-bit model: "*" stands for any letters,
+  // and a pattern may match anywhere. Without it a file has "auto", which means none here: modules
+  // don't name any.
+  std::optional<std::vector<std::string>> keep_in_fp32_modules = {};
 };
 
 // Aio is the section aio. Only the size of blocks has an effect here.
@@ -160,9 +170,9 @@ struct Aio {
   std::int64_t file_bytes_min() const;
 };
 
-// OptimizerConfig is the section optimizer: an optimiser by name ("Adam", "AdamW", "Adagrad",
-// "Lion", "SGD" or "RMSprop") and its params; each type reads its own. In DeepSpeed, Adam decouples
-// weight decay too, unless adam_w_mode is off. torch_adam takes PyTorch's class, which has AMSGrad.
+// OptimizerConfig is the section optimizer: an optimiser by name, such as "AdamW", and its params;
+// each type reads its own (zero/config/optimizer_types.h). In DeepSpeed, Adam decouples weight
+// decay too, unless adam_w_mode is off. torch_adam takes PyTorch's class, which has AMSGrad.
 struct OptimizerConfig {
   std::string type = "AdamW";
   bool adam_w_mode = true;
@@ -172,6 +182,7 @@ struct OptimizerConfig {
   double eps = 1e-8;
   double weight_decay = 0.0;
   bool bias_correction = true;
+  bool fp32_optimizer_states = true;  // where it is offloaded, with masters of 16 bits
   bool amsgrad = false;
   bool maximize = false;
   double momentum = 0.0;
@@ -181,6 +192,25 @@ struct OptimizerConfig {
   double initial_accumulator_value = 0.0;
   double alpha = 0.99;
   bool centered = false;
+  double rho = 0.9;
+  double momentum_decay = 4e-3;
+  bool decoupled_weight_decay = false;
+  std::array<double, 2> etas = {0.5, 1.2};
+  std::array<double, 2> step_sizes = {1e-6, 50.0};
+  double lambd = 1e-4;
+  double t0 = 1e6;
+  double beta2_decay = -0.8;
+  // The eps of Adafactor, a pair in a file; without the first it is the epsilon of the dtype.
+  std::optional<double> eps1 = {};
+  double eps2 = 1e-3;
+  double d = 1.0;
+  bool eps_inside_sqrt = false;
+  double max_coeff = 10.0;
+  double min_coeff = 0.01;
+  std::string ns_method = "gram";
+  // The learning rates of Muon's two halves; in a file both may be given as lr.
+  double muon_lr = 0.02;
+  double adam_lr = 3e-4;
 };
 
 // BatchSizes are three numbers that belong together: train_batch_size =
@@ -246,7 +276,7 @@ struct Config {
   // doesn't have.
   static Config from_json(std::string_view text, const AutoValues& autos = {});
   static Config from_value(JsonValue value, const AutoValues& autos = {});
-  // from_json_file reads a file; raises a RuntimeError if it can't be read.
+  // from_json_file reads a file; raises a ValueError if it can't be read.
   static Config from_json_file(const std::string& path, const AutoValues& autos = {});
 
   // to_json returns the text of a file that reads as this configuration, with every key.

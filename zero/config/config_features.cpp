@@ -104,13 +104,8 @@ bool uses_data_efficiency(const JsonValue& section) {
   return false;
 }
 
-bool has_modules(const JsonValue& value) {
-  const auto* list = value.get<JsonValue::List>();
-  return list != nullptr && !list->empty();
-}
-
 std::vector<Lack> lacks() {
-  std::vector<Lack> all = {
+  return {
       {"zero_optimization.zenflow", is_given, "ZenFlow"},
       {"tensor_parallel.autotp_size", is_above_one,
        "AutoTP, see docs/parallel.md for tensor parallelism"},
@@ -123,14 +118,7 @@ std::vector<Lack> lacks() {
       {"torch_autocast", is_enabled, "torch.autocast"},
       {"data_efficiency", uses_data_efficiency, "data sampling and routing"},
       {"sequence_parallel_size", is_above_one, "Ulysses sequence parallelism"},
-      {"data_types.buffer_dtype", is_given, "dtype of buffers of its own"},
-      {"data_types.keep_in_fp32_modules", has_modules, "modules that stay in float32"},
-      {"fp16.fp16_master_weights_and_grads", is_flag_set, "masters of float16"},
   };
-  for (const std::string section : {"bf16", "bfloat16"})
-    for (const std::string key : {"bf16_master_weights_and_grads", "bf16_optimizer_states"})
-      all.push_back({section + "." + key, is_flag_set, "masters of bfloat16"});
-  return all;
 }
 
 std::vector<std::string> known_keys_of_config() {

@@ -51,6 +51,17 @@ ConfigKey<Config> plain_key(const std::string& name, T Config::*field, ConfigBou
   return result;
 }
 
+ConfigKey<DataTypes> keep_in_fp32_key() {
+  auto read = [](const ConfigValue& value, DataTypes& types) {
+    types.keep_in_fp32_modules.reset();
+    if (!value.json.is_text("auto")) read_value(value, {}, types.keep_in_fp32_modules.emplace());
+  };
+  return {.name = "keep_in_fp32_modules", .read = read, .write = [](const DataTypes& types) {
+            return types.keep_in_fp32_modules ? written(*types.keep_in_fp32_modules)
+                                              : JsonValue("auto");
+          }};
+}
+
 ConfigKey<Config> allreduce_op_key() {
   auto read = [](const ConfigValue& value, Config& config) {
     std::string word = value.json.is_null() ? "" : value.json.text();
@@ -197,7 +208,8 @@ template <>
 const std::vector<ConfigKey<DataTypes>>& config_keys() {
   static const std::vector<ConfigKey<DataTypes>> keys = {
       key("grad_accum_dtype", &DataTypes::grad_accum_dtype),
-      key("param_dtype", &DataTypes::param_dtype)};
+      key("param_dtype", &DataTypes::param_dtype), key("buffer_dtype", &DataTypes::buffer_dtype),
+      keep_in_fp32_key()};
   return keys;
 }
 
@@ -217,6 +229,7 @@ const std::vector<ConfigKey<OptimizerConfig>>& config_keys() {
       key("eps", &OptimizerConfig::eps, not_negative),
       key("weight_decay", &OptimizerConfig::weight_decay, not_negative),
       key("bias_correction", &OptimizerConfig::bias_correction),
+      key("fp32_optimizer_states", &OptimizerConfig::fp32_optimizer_states),
       key("amsgrad", &OptimizerConfig::amsgrad),
       key("maximize", &OptimizerConfig::maximize),
       key("momentum", &OptimizerConfig::momentum, not_negative),
@@ -226,6 +239,21 @@ const std::vector<ConfigKey<OptimizerConfig>>& config_keys() {
       key("initial_accumulator_value", &OptimizerConfig::initial_accumulator_value, not_negative),
       key("alpha", &OptimizerConfig::alpha, not_negative),
       key("centered", &OptimizerConfig::centered),
+      key("rho", &OptimizerConfig::rho, not_negative),
+      key("momentum_decay", &OptimizerConfig::momentum_decay, not_negative),
+      key("decoupled_weight_decay", &OptimizerConfig::decoupled_weight_decay),
+      key("etas", &OptimizerConfig::etas),
+      key("step_sizes", &OptimizerConfig::step_sizes),
+      key("lambd", &OptimizerConfig::lambd, not_negative),
+      key("t0", &OptimizerConfig::t0),
+      key("beta2_decay", &OptimizerConfig::beta2_decay),
+      key("d", &OptimizerConfig::d),
+      key("eps_inside_sqrt", &OptimizerConfig::eps_inside_sqrt),
+      key("max_coeff", &OptimizerConfig::max_coeff),
+      key("min_coeff", &OptimizerConfig::min_coeff),
+      key("ns_method", &OptimizerConfig::ns_method),
+      key("muon_lr", &OptimizerConfig::muon_lr, not_negative),
+      key("adam_lr", &OptimizerConfig::adam_lr, not_negative),
   };
   return keys;
 }

@@ -37,6 +37,28 @@ template <>
 const std::vector<ConfigKey<OneCycle>>& config_keys();
 template <>
 const std::vector<ConfigKey<LRRangeTest>>& config_keys();
+template <>
+const std::vector<ConfigKey<StepLR>>& config_keys();
+template <>
+const std::vector<ConfigKey<MultiStepLR>>& config_keys();
+template <>
+const std::vector<ConfigKey<ConstantLR>>& config_keys();
+template <>
+const std::vector<ConfigKey<LinearLR>>& config_keys();
+template <>
+const std::vector<ConfigKey<ExponentialLR>>& config_keys();
+template <>
+const std::vector<ConfigKey<PolynomialLR>>& config_keys();
+template <>
+const std::vector<ConfigKey<CosineAnnealingLR>>& config_keys();
+template <>
+const std::vector<ConfigKey<CosineAnnealingWarmRestarts>>& config_keys();
+template <>
+const std::vector<ConfigKey<CyclicLR>>& config_keys();
+template <>
+const std::vector<ConfigKey<OneCycleLR>>& config_keys();
+// check_scheduler_values raises a ValueError for params of PyTorch's classes out of their range.
+void check_scheduler_values(const SchedulerConfig& scheduler);
 // The keys outside of all sections.
 template <>
 const std::vector<ConfigKey<Config>>& config_keys();

@@ -185,6 +185,15 @@ void read_value(const ConfigValue& value, const ConfigBounds& bounds, std::array
 }
 
 void read_value(const ConfigValue& value, const ConfigBounds& bounds,
+                std::vector<std::int64_t>& out) {
+  const auto* list = value.json.get<JsonValue::List>();
+  if (list == nullptr) refuse(value, "a list of integers");
+  out.resize(list->size());
+  for (std::size_t i = 0; i < list->size(); ++i)
+    read_value({(*list)[i], fmt::format("{}[{}]", value.path, i)}, bounds, out[i]);
+}
+
+void read_value(const ConfigValue& value, const ConfigBounds& bounds,
                 std::vector<std::string>& out) {
   out.clear();
   if (const auto* text = value.json.get<std::string>()) {
@@ -225,6 +234,12 @@ JsonValue written(const PerGroup& value) {
 
 JsonValue written(const std::array<double, 2>& value) {
   return {JsonValue::List{JsonValue(value[0]), JsonValue(value[1])}};
+}
+
+JsonValue written(const std::vector<std::int64_t>& value) {
+  JsonValue::List list;
+  for (std::int64_t number : value) list.push_back(JsonValue(number));
+  return {std::move(list)};
 }
 
 JsonValue written(const std::vector<std::string>& value) {

@@ -40,6 +40,8 @@ void read_value(const ConfigValue& value, const ConfigBounds& bounds, OffloadDev
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, WarmupType& out);
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, PerGroup& out);
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, std::array<double, 2>& out);
+void read_value(const ConfigValue& value, const ConfigBounds& bounds,
+                std::vector<std::int64_t>& out);
 // A single text counts as a list of one.
 void read_value(const ConfigValue& value, const ConfigBounds& bounds,
                 std::vector<std::string>& out);
@@ -61,6 +63,7 @@ JsonValue written(OffloadDevice value);
 JsonValue written(WarmupType value);
 JsonValue written(const PerGroup& value);
 JsonValue written(const std::array<double, 2>& value);
+JsonValue written(const std::vector<std::int64_t>& value);
 JsonValue written(const std::vector<std::string>& value);
 template <class T>
 JsonValue written(const std::optional<T>& value) {

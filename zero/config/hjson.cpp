@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 
 #include "core/check/error.h"
+#include "core/check/read_file.h"
 
 namespace simmesh::zero {
 
@@ -257,12 +256,11 @@ class HjsonReader {
 JsonValue parse_hjson(std::string_view text) { return HjsonReader(text).root(); }
 
 JsonValue read_hjson_file(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file)
-    raise(ErrorKind::runtime_error, "zero/config", "{}: expected a file that can be read", path);
-  return parse_hjson(text.str());
+  constexpr std::size_t bytes_max = std::size_t(1) << 26;
+  return parse_hjson(read_file({.where = "zero/config",
+                                .what = "a DeepSpeed configuration",
+                                .path = path,
+                                .bytes_max = bytes_max}));
 }
 
 }  // namespace simmesh::zero

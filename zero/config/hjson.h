@@ -20,7 +20,8 @@ namespace simmesh::zero {
 // twice.
 JsonValue parse_hjson(std::string_view text);
 
-// read_hjson_file reads a file. Raises a RuntimeError that names it if it can't be read.
+// read_hjson_file reads a file. Raises a ValueError that names it if it can't be read, as a folder
+// can't.
 JsonValue read_hjson_file(const std::string& path);
 
 }  // namespace simmesh::zero

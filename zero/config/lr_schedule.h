@@ -12,7 +12,9 @@ namespace simmesh::zero {
 // GroupRates are the values that a schedule sets in the groups of an optimiser.
 struct GroupRates {
   std::vector<double> learning_rates;
-  std::vector<std::array<double, 2>> betas = {};  // empty where a schedule doesn't set them
+  // Each is empty where a schedule doesn't set it: both betas, or beta1 or the momentum alone.
+  std::vector<std::array<double, 2>> betas = {};
+  std::vector<double> momenta = {};
 };
 
 // LrSchedule returns the rates at an iteration: -1 before the first applied step, then 0, 1 and so
@@ -40,6 +42,36 @@ LrSchedule lr_schedule(const WarmupDecayLR& config, const std::vector<double>& i
 LrSchedule lr_schedule(const WarmupCosineLR& config, const std::vector<double>& initial);
 LrSchedule lr_schedule(const OneCycle& config, const std::vector<double>& initial);
 LrSchedule lr_schedule(const LRRangeTest& config, const std::vector<double>& initial);
+
+// The schedules of PyTorch. e = i + 1 is their last_epoch, 0 before the first applied step. As in
+// PyTorch most follow from the rate before, so that they may be off a closed form by roundings.
+// - StepLR: times gamma where e is a multiple of step_size. ExponentialLR: times gamma.
+// - MultiStepLR: times gamma to the power of the number of milestones at e.
+// - ConstantLR: at 0 times factor, at total_iters times 1 / factor.
+// - LinearLR: at 0 times start; up to total_iters times 1 + (end - start) / (total_iters start +
+//   (e - 1) (end - start)).
+// - PolynomialLR: with l(e) = 1 - e / total_iters, up to total_iters times (l(e) / l(e - 1))^power.
+// - CosineAnnealingLR: with c(e) = 1 + cos(pi e / T_max), eta_min + (rate - eta_min) c(e) / c(e-1).
+//   Where c(e - 1) is 0, rate + (initial - eta_min) (1 - cos(pi / T_max)) / 2.
+// - CosineAnnealingWarmRestarts: eta_min + (initial - eta_min) (1 + cos(pi t / T)) / 2, t steps
+//   after the last restart. The distance T of restarts is T_0 and grows by T_mult.
+// - CyclicLR: base + (max - base) s f, where s rises from 0 to 1 and falls. f is 1; for triangular2
+//   1 / 2^(n - 1) in cycle n; for exp_range gamma^n. With scale_mode iterations n is e.
+// - OneCycleLR: from max / div_factor to max at step pct_start total - 1, then to the first of them
+//   over final_div_factor at step total - 1; with three_phase back to the first before that. It
+//   goes along half a cosine or a line. A step beyond total raises a ValueError.
+// The last two give the momentum: max where the rate is least, base where it is largest.
+LrSchedule lr_schedule(const StepLR& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const MultiStepLR& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const ConstantLR& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const LinearLR& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const ExponentialLR& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const PolynomialLR& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const CosineAnnealingLR& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const CosineAnnealingWarmRestarts& config,
+                       const std::vector<double>& initial);
+LrSchedule lr_schedule(const CyclicLR& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const OneCycleLR& config, const std::vector<double>& initial);
 
 // by_group returns one number for each group. Raises a ValueError that names the key for a list
 // that has another number of groups.

@@ -9,9 +9,10 @@
 
 namespace simmesh::zero {
 
-// LrScheduler sets the learning rates of an optimiser as the section scheduler says, and with
-// OneCycle the betas of Adam. An engine steps it after each step that changed the parameters, so a
-// step that was skipped doesn't count.
+// LrScheduler sets the learning rates of an optimiser as the section scheduler says, with OneCycle
+// the betas of an optimiser that has two, and with CyclicLR and OneCycleLR the momentum of any
+// optimiser that has one. An engine steps it after each step that changed the parameters, so a step
+// that was skipped doesn't count.
 //
 //   optim::AdamW optimizer(model.parameters());
 //   zero::LrScheduler scheduler(zero::WarmupLR{.warmup_num_steps = 100}, optimizer);
@@ -21,7 +22,7 @@ class LrScheduler {
  public:
   // Sets the rates of the first step, unless the configuration has the iteration to continue from.
   // The optimiser must outlive the scheduler. Raises a ValueError for a list that has another
-  // number of groups than the optimiser.
+  // number of groups than the optimiser, and where a momentum is cycled that the optimiser lacks.
   LrScheduler(const SchedulerConfig& config, optim::Optimizer& optimizer);
 
   // step moves to the next iteration.

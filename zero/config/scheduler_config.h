@@ -5,13 +5,12 @@
 #include <variant>
 #include <vector>
 
+#include "zero/config/torch_scheduler_config.h"
+
 namespace simmesh::zero {
 
-// The structs here are the types of DeepSpeed's section scheduler, and their fields its params,
-// with its defaults. zero/config/lr_schedule.h says what each does to the learning rates.
-
-// PerGroup is one number for all groups of the optimiser, or a list of one for each.
-using PerGroup = std::variant<double, std::vector<double>>;
+// The structs here are the types of DeepSpeed's own of the section scheduler, and their fields its
+// params, with its defaults. zero/config/lr_schedule.h says what each does to the learning rates.
 
 // WarmupType is how learning rates rise: with the logarithm of the iteration, or linearly.
 enum class WarmupType : std::uint8_t { log, linear };
@@ -74,6 +73,12 @@ struct LRRangeTest {
 };
 
 using SchedulerConfig =
-    std::variant<WarmupLR, WarmupDecayLR, WarmupCosineLR, OneCycle, LRRangeTest>;
+    std::variant<WarmupLR, WarmupDecayLR, WarmupCosineLR, OneCycle, LRRangeTest, StepLR,
+                 MultiStepLR, ConstantLR, LinearLR, ExponentialLR, PolynomialLR, CosineAnnealingLR,
+                 CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR>;
+
+// is_torch_scheduler is true for a class of torch.optim.lr_scheduler. DeepSpeed can make these in
+// stage 0 in float32 only, where no class of its own is around the optimiser.
+bool is_torch_scheduler(const SchedulerConfig& scheduler);
 
 }  // namespace simmesh::zero

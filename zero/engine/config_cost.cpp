@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "zero/engine/master_dtype.h"
+
 namespace simmesh::zero {
 
 namespace {
-
-constexpr std::int64_t master_bytes = 4;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
@@ -29,7 +29,9 @@ std::optional<std::int64_t> ConfigCost::state_tensors() const {
   if (optimizer.type == "SGD") return optimizer.momentum == 0 ? 0 : 1;
   if (optimizer.type == "RMSprop")
     return 1 + (optimizer.centered ? 1 : 0) + (optimizer.momentum > 0 ? 1 : 0);
-  if (optimizer.type == "Adagrad" || optimizer.type == "Lion") return 1;
+  if (optimizer.type == "Adagrad" || optimizer.type == "Lion" || optimizer.type == "ASGD") return 1;
+  // The state depends on the shapes of the parameters.
+  if (optimizer.type == "Adafactor" || optimizer.type == "Muon") return {};
   return optimizer.amsgrad ? 3 : 2;
 }
 
@@ -50,13 +52,23 @@ std::string ConfigCost::calls_of(std::int64_t times, std::int64_t size) const {
 std::string ConfigCost::of_stage() const {
   std::int64_t stage = config_.zero_optimization.stage;
   std::string text = "parameters " + bytes_of(element_bytes(), stage == 3);
-  // The masters of float32 parameters are the parameters, but for the flat slices of stages 1, 2.
-  if (element_bytes() == 2 || stage == 1 || stage == 2)
-    text += ", masters " + bytes_of(master_bytes, stage > 0);
+  // Masters of the parameters' dtype are the parameters, but for the flat slices of stages 1, 2.
+  std::int64_t master = std::int64_t(bytes_per_element(master_dtype(config_)));
+  if (element_bytes() != master || stage == 1 || stage == 2)
+    text += ", masters " + bytes_of(master, stage > 0);
   text += ", gradients " + bytes_of(stage == 1 ? element_bytes() : gradient_bytes(), stage > 1);
   if (auto tensors = state_tensors())
-    text += ", state of the optimizer " + bytes_of(master_bytes * *tensors, stage > 0);
+    text += ", state of the optimizer " +
+            bytes_of((has_float32_state(config_) ? 4 : 2) * *tensors, stage > 0);
   return text;
+}
+
+std::string ConfigCost::of_whole_steps() const {
+  const std::string& type = config_.optimizer->type;
+  if (config_.zero_optimization.stage == 0) return {};
+  if (type == "Muon") return "one all-gather a matrix a step, of master, gradient and momentum";
+  if (type != "Lamb" && type != "Adafactor") return {};
+  return "one all-gather a parameter a step, of master, gradient and elementwise state";
 }
 
 std::string ConfigCost::of_buckets() const {
@@ -124,6 +136,7 @@ std::string ConfigCost::of(const std::string& path) const {
   const std::string prefix = "zero_optimization.";
   bool is_flat = zero.stage == 1 || zero.stage == 2;
   if (path == prefix + "stage") return of_stage();
+  if (path == "optimizer.type") return of_whole_steps();
   if (path == prefix + "reduce_bucket_size") return of_buckets();
   if (path == prefix + "compute_grad_norm" && is_flat && zero.compute_grad_norm)
     return "one all-reduce of 4 bytes a step";

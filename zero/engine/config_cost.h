@@ -28,6 +28,7 @@ class ConfigCost {
 
  private:
   std::string of_stage() const;
+  std::string of_whole_steps() const;
   std::string of_buckets() const;
   std::string of_stage3(const std::string& name) const;
   std::string of_offload(const std::string& name) const;

@@ -9,6 +9,7 @@
 #include "zero/config/config_foreign.h"
 #include "zero/config/config_keys.h"
 #include "zero/engine/config_cost.h"
+#include "zero/engine/configured_optimizer.h"
 #include "zero/engine/engine_setup.h"
 
 namespace simmesh::zero {
@@ -21,6 +22,9 @@ bool is_given_by(const JsonValue& file, const std::string& path) {
   std::size_t dot = path.rfind('.');
   if (dot == path.npos) return false;
   std::string section = path.substr(0, dot), name = path.substr(dot + 1);
+  bool is_half_of_muon = name == "muon_lr" || name == "adam_lr";
+  if (section == "optimizer.params" && is_half_of_muon)
+    return value_at(file, "optimizer.params.lr") != nullptr;
   if (section == "bf16") return value_at(file, "bfloat16." + name) != nullptr;
   if (section != "zero_optimization") return false;
   for (const auto& key : config_keys<ZeroOptimization>())

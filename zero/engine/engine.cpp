@@ -5,7 +5,9 @@
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/optim/loss_scaler.h"
+#include "zero/engine/configured_optimizer.h"
 #include "zero/engine/engine_setup.h"
+#include "zero/engine/master_dtype.h"
 
 namespace simmesh::zero {
 
@@ -157,7 +159,14 @@ Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const
 
 Engine initialize(nn::Module& module, const Config& config, const ProcessGroup& group) {
   MakeOptimizer make_optimizer;
-  if (config.optimizer) make_optimizer = configured_optimizer(*config.optimizer);
+  if (config.optimizer) {
+    ShapesByName shapes;
+    for (const auto& [name, parameter] : module.named_parameters())
+      shapes.emplace(name, parameter.shape());
+    OptimizerConfig optimizer = *config.optimizer;
+    optimizer.fp32_optimizer_states = has_float32_state(config);
+    make_optimizer = configured_optimizer(optimizer, shapes);
+  }
   return {module, make_optimizer, config, group};
 }
 

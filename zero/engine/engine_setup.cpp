@@ -4,8 +4,9 @@
 #include "core/optim/adagrad.h"
 #include "core/optim/adam.h"
 #include "core/optim/lion.h"
-#include "core/optim/rmsprop.h"
-#include "core/optim/sgd.h"
+#include "core/optim/muon.h"
+#include "core/tensor/convert.h"
+#include "zero/engine/master_dtype.h"
 
 namespace simmesh::zero {
 
@@ -50,6 +51,32 @@ void check_param_dtype(const Config& config) {
         to_string(model_dtype(config)), to_string(*config.data_types.param_dtype));
 }
 
+// Returns the class that DeepSpeed puts around the optimiser; empty where there is none.
+std::string optimizer_wrapper(const Config& config) {
+  const ZeroOptimization& zero = config.zero_optimization;
+  if (zero.stage == 3) return "DeepSpeedZeroOptimizer_Stage3";
+  bool adds_up_wide = config.data_types.grad_accum_dtype == DType::float32;
+  if (zero.stage == 1 && config.bf16.enabled && adds_up_wide &&
+      !is_offloaded(zero.offload_optimizer))
+    return "BF16_Optimizer";
+  if (zero.stage > 0) return "DeepSpeedZeroOptimizer";
+  if (model_dtype(config) == DType::float32) return "";
+  const auto& optimizer = config.optimizer;
+  bool is_fused = optimizer && !optimizer->torch_adam &&
+                  (optimizer->type == "Adam" || optimizer->type == "AdamW");
+  return is_fused ? "FP16_Optimizer" : "FP16_UnfusedOptimizer";
+}
+
+// The schedulers of PyTorch refuse what isn't an optimiser of PyTorch's.
+void check_scheduler(const Config& config) {
+  std::string wrapper = optimizer_wrapper(config);
+  if (is_torch_scheduler(*config.scheduler) && !wrapper.empty())
+    raise(ErrorKind::type_error, setup_source,
+          "scheduler.type: expected a scheduler of DeepSpeed, or stage 0 in float32: {} is not an "
+          "Optimizer",
+          wrapper);
+}
+
 void check_stage(const Config& config) {
   const ZeroOptimization& zero = config.zero_optimization;
   bool is_flat = zero.stage == 1 || zero.stage == 2;
@@ -62,8 +89,6 @@ void check_stage(const Config& config) {
                zero);
   if (zero.stage < 3 && is_offloaded(zero.offload_param))
     refuse_key("zero_optimization.offload_param", "stage 3, got the device of another", zero);
-  if (zero.stage < 3 && zero.offload_optimizer && zero.offload_optimizer->ratio < 1)
-    refuse_key("zero_optimization.offload_optimizer.ratio", "1", zero);
   if (zero.stage < 3 && zero.offload_optimizer &&
       zero.offload_optimizer->device == OffloadDevice::nvme)
     refuse_key("zero_optimization.offload_optimizer.device", "none or cpu", zero);
@@ -91,100 +116,79 @@ Config completed_config(Config config, std::int64_t ranks, bool has_optimizer) {
   check_param_dtype(config);
   check_stage(config);
   check_reduction(config);
+  if (config.scheduler) check_scheduler(config);
   return config;
-}
-
-void convert_module(nn::Module& module, const Config& config) {
-  if (!config.fp16.enabled && !config.bf16.enabled) return;
-  DType dtype = model_dtype(config);
-  for (const auto& [name, parameter] : module.named_parameters())
-    if (parameter.dtype() != dtype) return module.to(dtype);
 }
 
 namespace {
 
-using Tensors = std::vector<Tensor>;
-
-std::unique_ptr<optim::Optimizer> make_adam(const Tensors& tensors, const OptimizerConfig& config) {
-  bool is_decoupled = config.type == "AdamW" || config.adam_w_mode;
-  return std::make_unique<optim::Adam>(
-      tensors,
-      optim::AdamOptions{.lr = config.lr,
-                         .beta1 = config.betas[0],
-                         .beta2 = config.betas[1],
-                         .eps = config.eps,
-                         .weight_decay = config.weight_decay,
-                         .bias_correction = config.bias_correction,
-                         .amsgrad = config.amsgrad,
-                         .maximize = config.maximize},
-      is_decoupled ? optim::WeightDecay::decoupled : optim::WeightDecay::added);
+// Converts parameters and leaves buffers as they are.
+void convert_parameters(nn::Module& module, DType dtype) {
+  bool is_converted = true;
+  for (const auto& [name, parameter] : module.named_parameters())
+    is_converted = is_converted && parameter.dtype() == dtype;
+  if (is_converted) return;
+  std::vector<std::vector<nn::ParameterSlot>> kept;
+  for (const auto& [path, part] : module.named_modules()) kept.push_back(part->buffers());
+  module.to(dtype);
+  auto buffers = kept.begin();
+  for (const auto& [path, part] : module.named_modules()) part->buffers() = *buffers++;
 }
 
-std::unique_ptr<optim::Optimizer> make_adagrad(const Tensors& tensors,
-                                               const OptimizerConfig& config) {
-  return std::make_unique<optim::Adagrad>(
-      tensors, optim::AdagradOptions{.lr = config.lr,
-                                     .lr_decay = config.lr_decay,
-                                     .weight_decay = config.weight_decay,
-                                     .initial_accumulator_value = config.initial_accumulator_value,
-                                     .eps = config.eps,
-                                     .maximize = config.maximize});
+// True if the parts of a pattern between its stars are in a name, one after another.
+bool matches_name(std::string_view pattern, std::string_view name) {
+  for (std::size_t place = 0;;) {
+    std::size_t star = pattern.find('*');
+    place = name.find(pattern.substr(0, star), place);
+    if (place == name.npos || star == pattern.npos) return place != name.npos;
+    place += star;
+    pattern.remove_prefix(star + 1);
+  }
 }
 
-std::unique_ptr<optim::Optimizer> make_lion(const Tensors& tensors, const OptimizerConfig& config) {
-  return std::make_unique<optim::Lion>(tensors,
-                                       optim::LionOptions{.lr = config.lr,
-                                                          .beta1 = config.betas[0],
-                                                          .beta2 = config.betas[1],
-                                                          .weight_decay = config.weight_decay});
-}
-
-std::unique_ptr<optim::Optimizer> make_rmsprop(const Tensors& tensors,
-                                               const OptimizerConfig& config) {
-  return std::make_unique<optim::RmsProp>(tensors,
-                                          optim::RmsPropOptions{.lr = config.lr,
-                                                                .alpha = config.alpha,
-                                                                .eps = config.eps,
-                                                                .weight_decay = config.weight_decay,
-                                                                .momentum = config.momentum,
-                                                                .centered = config.centered,
-                                                                .maximize = config.maximize});
-}
-
-std::unique_ptr<optim::Optimizer> make_sgd(const Tensors& tensors, const OptimizerConfig& config) {
-  return std::make_unique<optim::Sgd>(tensors,
-                                      optim::SgdOptions{.lr = config.lr,
-                                                        .momentum = config.momentum,
-                                                        .dampening = config.dampening,
-                                                        .weight_decay = config.weight_decay,
-                                                        .nesterov = config.nesterov,
-                                                        .maximize = config.maximize});
+void convert_buffers(nn::Module& module, const Config& config) {
+  const DataTypes& types = config.data_types;
+  bool is_16_bit = config.fp16.enabled || config.bf16.enabled;
+  auto stays = [&](const std::string& name) {
+    if (!is_16_bit || !types.keep_in_fp32_modules) return false;
+    for (const std::string& pattern : *types.keep_in_fp32_modules)
+      if (matches_name(pattern, name)) return true;
+    return false;
+  };
+  for (const auto& [path, part] : module.named_modules())
+    for (nn::ParameterSlot& slot : part->buffers()) {
+      if (!slot.tensor.is_defined() || !is_floating_point(slot.tensor.dtype())) continue;
+      bool is_kept = stays(path.empty() ? slot.name : path + "." + slot.name);
+      if (!is_kept && !types.buffer_dtype) continue;
+      DType dtype = is_kept ? DType::float32 : *types.buffer_dtype;
+      if (slot.tensor.dtype() != dtype)
+        slot.tensor = converted(slot.tensor.detach(), dtype).clone();
+    }
 }
 
 }  // namespace
 
-MakeOptimizer configured_optimizer(const OptimizerConfig& config) {
-  return [config](const std::vector<nn::NamedTensor>& masters) {
-    Tensors tensors;
-    for (const auto& [name, master] : masters) tensors.push_back(master);
-    return config.type == "SGD"       ? make_sgd(tensors, config)
-           : config.type == "Lion"    ? make_lion(tensors, config)
-           : config.type == "Adagrad" ? make_adagrad(tensors, config)
-           : config.type == "RMSprop" ? make_rmsprop(tensors, config)
-                                      : make_adam(tensors, config);
-  };
+void convert_module(nn::Module& module, const Config& config) {
+  if (config.fp16.enabled || config.bf16.enabled) convert_parameters(module, model_dtype(config));
+  convert_buffers(module, config);
 }
 
 void check_optimizer(const optim::Optimizer& optimizer, const Config& config) {
+  const ZeroOptimization& zero = config.zero_optimization;
+  check_masters(config, dynamic_cast<const optim::Adam*>(&optimizer) != nullptr);
+  bool is_muon = dynamic_cast<const optim::Muon*>(&optimizer) != nullptr;
+  if (is_muon && zero.stage == 3 && zero.reduce_scatter)
+    raise(ErrorKind::value_error, setup_source,
+          "zero_optimization.reduce_scatter: expected false in stage 3, Muon and reduce scatter "
+          "cannot be used together");
   if (config.zero_optimization.stage == 0 || config.zero_allow_untested_optimizer) return;
   if (dynamic_cast<const optim::Adam*>(&optimizer) != nullptr ||
       dynamic_cast<const optim::Adagrad*>(&optimizer) != nullptr ||
-      dynamic_cast<const optim::Lion*>(&optimizer) != nullptr)
+      dynamic_cast<const optim::Lion*>(&optimizer) != nullptr || is_muon)
     return;
   raise(ErrorKind::assertion_error, setup_source,
-        "expected Adam, AdamW, Adagrad or Lion, or zero_allow_untested_optimizer to be true: this "
-        "optimizer is "
-        "untested with ZeRO");
+        "expected Adam, AdamW, Adagrad, Lion or Muon, or zero_allow_untested_optimizer to be true: "
+        "this optimizer is untested with ZeRO");
 }
 
 }  // namespace simmesh::zero

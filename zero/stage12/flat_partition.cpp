@@ -36,7 +36,7 @@ void FlatPartition::add_group(const std::vector<nn::NamedTensor>& parameters,
   FlatGroup group{.parameters = members, .layout = FlatLayout(sizes, flat), .dtype = dtype};
   Ledger::Uncharged host(options.is_offloaded);
   Ledger::Category category(MemoryCategory::optimizer_state);
-  group.master = zeros({group.layout.slice_numel()}, DType::float32);
+  group.master = zeros({group.layout.slice_numel()}, options.master_dtype);
   for (std::size_t i = 0; i < members.size(); ++i)
     places_[members[i]] = {.group = groups_.size(), .index = i};
   for (const FlatPiece& piece : group.layout.pieces(options.rank)) {
@@ -44,7 +44,7 @@ void FlatPartition::add_group(const std::vector<nn::NamedTensor>& parameters,
     Tensor master = group.master.narrow({0, piece.position, piece.count});
     Tensor values = parameters[parameter].second.detach().contiguous();
     Tensor part = values.view(Dims{values.numel()}).narrow({0, piece.first, piece.count});
-    copy_(master, converted(part, DType::float32));
+    copy_(master, converted(part, options.master_dtype));
     set_requires_grad(master, true);
     places_[parameter].piece = pieces_.size();
     group.pieces.push_back(pieces_.size());

@@ -14,7 +14,7 @@ struct OwnedPiece {
   std::size_t parameter = 0;  // its index in the module's parameters
   std::int64_t first = 0;
   std::int64_t count = 0;
-  Tensor master;    // float32 [count], a view of the group's slice
+  Tensor master;    // [count], a view of the group's slice
   Tensor gradient;  // [count]; undefined where nothing was added since it was dropped
 };
 
@@ -23,7 +23,7 @@ struct FlatGroup {
   std::vector<std::size_t> parameters;  // indices in the module's parameters
   FlatLayout layout;
   DType dtype = DType::float32;
-  Tensor master;                    // float32 [slice_numel]
+  Tensor master;                    // [slice_numel]
   std::vector<std::size_t> pieces;  // indices in FlatPartition::pieces
 };
 
@@ -44,6 +44,7 @@ class FlatPartition {
     FlatOptions layout;  // alignment counts bytes here
     // Masters are in the host's memory.
     bool is_offloaded = false;
+    DType master_dtype = DType::float32;
   };
 
   // Groups hold indices of parameters; all of a group have one dtype, else a ValueError names one.

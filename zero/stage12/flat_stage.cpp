@@ -8,8 +8,10 @@
 #include "core/tensor/convert.h"
 #include "core/tensor/flat.h"
 #include "core/tensor/scalar_value.h"
+#include "zero/engine/master_dtype.h"
 #include "zero/engine/norm.h"
 #include "zero/engine/stage.h"
+#include "zero/engine/whole_step.h"
 #include "zero/stage12/flat_gradients.h"
 #include "zero/stage12/flat_partition.h"
 
@@ -17,20 +19,26 @@ namespace simmesh::zero {
 
 namespace {
 
-// Returns the groups of the user's optimiser, as indices of parameters.
-std::vector<std::vector<std::size_t>> groups_of(const StageSetup& setup,
-                                                const std::vector<nn::NamedTensor>& parameters) {
+// OptimizerGroups are the groups of the user's optimiser, as indices of parameters, and which
+// parameters it needs whole.
+struct OptimizerGroups {
+  std::vector<std::vector<std::size_t>> members;
+  std::vector<bool> needs_whole;
+};
+
+OptimizerGroups groups_of(const StageSetup& setup, const std::vector<nn::NamedTensor>& parameters) {
   std::vector<nn::NamedTensor> trainable;
   for (const nn::NamedTensor& parameter : parameters)
     if (parameter.second.requires_grad()) trainable.push_back(parameter);
   std::unique_ptr<optim::Optimizer> optimizer = setup.make_optimizer(trainable);
-  std::vector<std::vector<std::size_t>> groups;
+  OptimizerGroups groups{{}, std::vector<bool>(parameters.size(), false)};
   const std::vector<Tensor>& optimized = optimizer->parameters();
   for (std::size_t i = 0; i < optimized.size(); ++i)
     for (std::size_t j = 0; j < parameters.size(); ++j) {
       if (!nn::is_same_tensor(optimized[i], parameters[j].second)) continue;
-      groups.resize(std::max(groups.size(), optimizer->group_of(i) + 1));
-      groups[optimizer->group_of(i)].push_back(j);
+      groups.members.resize(std::max(groups.members.size(), optimizer->group_of(i) + 1));
+      groups.members[optimizer->group_of(i)].push_back(j);
+      groups.needs_whole[j] = optimizer->needs_whole(i);
     }
   return groups;
 }
@@ -41,7 +49,8 @@ FlatPartition::Options partition_options(const StageSetup& setup) {
           .layout = {.ranks = setup.group.size(),
                      .round_robin = zero.round_robin_gradients,
                      .alignment = zero.parameter_alignment ? 16 : 1},
-          .is_offloaded = is_offloaded(setup.config.zero_optimization.offload_optimizer)};
+          .is_offloaded = is_offloaded(setup.config.zero_optimization.offload_optimizer),
+          .master_dtype = master_dtype(setup.config)};
 }
 
 std::vector<std::string> names_of(const std::vector<nn::NamedTensor>& parameters) {
@@ -59,7 +68,8 @@ class FlatStage final : public Stage {
       : config_(setup.config),
         group_(setup.group),
         parameters_(setup.module.named_parameters()),
-        partition_(parameters_, groups_of(setup, parameters_), partition_options(setup)),
+        groups_(groups_of(setup, parameters_)),
+        partition_(parameters_, groups_.members, partition_options(setup)),
         gradients_(partition_, config_, group_, names_of(parameters_)),
         kept_(parameters_.size()) {
     for (const OwnedPiece& piece : partition_.pieces())
@@ -222,13 +232,27 @@ class FlatStage final : public Stage {
       if (norm.has_elements()) result = scalar_value(norm);
       if (config_.gradient_clipping > 0) factor = clip_factor(norm, config_.gradient_clipping);
     }
-    for (std::size_t i = 0; i < means.size(); ++i)
-      set_grad(partition_.pieces()[i].master,
-               factor.is_defined() ? mul(means[i], factor) : means[i]);
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      Tensor clipped = factor.is_defined() ? mul(means[i], factor) : means[i];
+      set_grad(partition_.pieces()[i].master, converted(clipped, master_dtype(config_)));
+    }
     means.clear();
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (groups_.needs_whole[i]) step_parameter(i);
     optimizer_->step();
     optimizer_->zero_grad();
     return result;
+  }
+
+  // Makes the step of a parameter that the optimiser needs whole.
+  void step_parameter(std::size_t parameter) {
+    WholePiece whole{.shape = parameters_[parameter].second.shape(),
+                     .dtype = master_dtype(config_)};
+    if (const OwnedPiece* piece = partition_.piece_of(parameter)) {
+      whole.master = piece->master;
+      whole.first = piece->first;
+    }
+    step_whole(*optimizer_, whole, group_);
   }
 
   Tensor mean_of(const OwnedPiece& piece, double loss_scale) const {
@@ -259,9 +283,11 @@ class FlatStage final : public Stage {
   Tensor whole(std::size_t parameter, const Tensor& own) const {
     NoGrad mode;
     const Tensor& like = parameters_[parameter].second;
-    Tensor piece = own.is_defined() ? own.contiguous() : zeros({0}, DType::float32);
+    Tensor piece =
+        own.is_defined() ? converted(own.contiguous(), DType::float32) : zeros({0}, DType::float32);
     std::vector<Tensor> pieces =
         group_.size() > 1 ? all_gather_list(piece, group_) : std::vector<Tensor>{piece};
+    if (Tensor uncut = uncut_state(pieces); uncut.is_defined()) return uncut;
     Tensor flat = flattened(pieces, DType::float32);
     return flat.numel() == like.numel() ? flat.view(like.shape()) : Tensor();
   }
@@ -269,6 +295,7 @@ class FlatStage final : public Stage {
   Config config_;
   ProcessGroup group_;
   std::vector<nn::NamedTensor> parameters_;
+  OptimizerGroups groups_;
   FlatPartition partition_;
   FlatGradients gradients_;
   // Sums of earlier micro-batches, in stage 1 with another grad_accum_dtype; by parameter.

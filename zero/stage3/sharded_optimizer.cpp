@@ -12,7 +12,9 @@
 #include "core/optim/clip.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/scalar_value.h"
+#include "zero/engine/master_dtype.h"
 #include "zero/engine/norm.h"
+#include "zero/engine/whole_step.h"
 #include "zero/fetch/collective_record.h"
 #include "zero/stage3/shard_layout.h"
 
@@ -31,6 +33,7 @@ double host_value(const Tensor& scalar) {
 ShardedOptimizer::ShardedOptimizer(PartitionedParams& params, const StageSetup& setup)
     : params_(params),
       is_fp16_(setup.config.fp16.enabled),
+      master_dtype_(master_dtype(setup.config)),
       checks_overflow_(!setup.config.bf16.enabled || setup.config.bf16.check_grad_overflow),
       clip_(setup.config.gradient_clipping) {
   make_tiles(setup);
@@ -81,8 +84,8 @@ void ShardedOptimizer::make_masters() {
     Tensor master = param.own_part();
     Ledger::Uncharged host(is_offloaded[i]);
     param.fetch_shard();
-    if (param.requires_grad() && param.dtype() != DType::float32)
-      master = converted(master, DType::float32).clone();
+    if (param.requires_grad() && param.dtype() != master_dtype_)
+      master = converted(master, master_dtype_).clone();
     set_requires_grad(master, param.requires_grad());
     masters_.emplace_back(param.name(), master);
     param.park_shard();
@@ -151,6 +154,22 @@ Tensor ShardedOptimizer::norm_of(const GradientShards& gradients, double loss_sc
   return to(sqrt(total), DType::float32);
 }
 
+// Makes the steps of the parameters of a tile that the optimiser needs whole.
+void ShardedOptimizer::step_whole_ones(const std::vector<ParamId>& tile) {
+  const ProcessGroup& group = params_.groups().all;
+  const std::vector<Tensor>& trained = optimizer_->parameters();
+  for (ParamId id : tile) {
+    const Tensor& master = masters_[std::size_t(id)].second;
+    auto is_master = [&](const Tensor& one) { return nn::is_same_tensor(one, master); };
+    auto found = std::find_if(trained.begin(), trained.end(), is_master);
+    if (found == trained.end() || !optimizer_->needs_whole(std::size_t(found - trained.begin())))
+      continue;
+    ShardLayout layout{.numel = params_[id].numel(), .ranks = group.size()};
+    step_whole(*optimizer_,
+               {params_[id].shape(), master_dtype_, master, layout.begin(group.rank())}, group);
+  }
+}
+
 void ShardedOptimizer::step_tile(std::size_t index, const GradientShards& gradients,
                                  double loss_scale, const Tensor& factor) {
   const std::vector<ParamId>& tile = tiles_[index];
@@ -160,9 +179,10 @@ void ShardedOptimizer::step_tile(std::size_t index, const GradientShards& gradie
   for (ParamId id : tile) params_[id].fetch_shard();
   for (ParamId id : tile) {
     Tensor gradient = gradient_of(id, gradients, loss_scale);
-    set_grad(masters_[std::size_t(id)].second,
-             factor.is_defined() ? mul(gradient, factor) : gradient);
+    Tensor clipped = factor.is_defined() ? mul(gradient, factor) : gradient;
+    set_grad(masters_[std::size_t(id)].second, converted(clipped, master_dtype_));
   }
+  step_whole_ones(tile);
   optimizer_->step();
   for (ParamId id : tile) {
     Tensor& master = masters_[std::size_t(id)].second;

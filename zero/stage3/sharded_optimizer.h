@@ -10,10 +10,10 @@
 namespace simmesh::zero {
 
 // ShardedOptimizer is the optimiser of stage 3: each rank updates its shards of the parameters. The
-// masters are flat and without padding: float32 copies of the shards of 16-bit parameters, and the
-// shards of others. A tile is a list of parameters of one group of the optimiser, whose masters are
-// one flat buffer. It is updated as one, so that only one tile at a time has its gradients in
-// float32.
+// masters are flat and without padding: copies of the shards in the dtype of masters, or the shards
+// themselves where they have it. A tile is a list of parameters of one group of the optimiser,
+// whose masters are one flat buffer. It is updated as one, so that only one tile at a time has its
+// gradients in float32.
 class ShardedOptimizer {
  public:
   ShardedOptimizer(PartitionedParams& params, const StageSetup& setup);
@@ -47,11 +47,13 @@ class ShardedOptimizer {
   Tensor gradient_of(ParamId param, const GradientShards& gradients, double loss_scale) const;
   bool has_overflow(const GradientShards& gradients) const;
   Tensor norm_of(const GradientShards& gradients, double loss_scale) const;
+  void step_whole_ones(const std::vector<ParamId>& tile);
   void step_tile(std::size_t index, const GradientShards& gradients, double loss_scale,
                  const Tensor& factor);
 
   PartitionedParams& params_;
   bool is_fp16_;
+  DType master_dtype_;
   bool checks_overflow_;
   double clip_;
   std::vector<nn::NamedTensor> masters_;

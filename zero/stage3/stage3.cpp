@@ -280,7 +280,9 @@ Tensor Stage3::full_optimizer_state(std::size_t parameter, const std::string& ke
   for (std::size_t i = 0; i < trained.size(); ++i) {
     if (!nn::is_same_tensor(trained[i], masters()[parameter].second)) continue;
     auto found = optimizer().state(i).find(key);
-    return found == optimizer().state(i).end() ? Tensor() : whole_of(parameter, found->second);
+    if (found == optimizer().state(i).end()) return {};
+    bool is_cut = found->second.shape() == trained[i].shape();
+    return is_cut ? whole_of(parameter, found->second) : found->second;
   }
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include "gate/explain.h"
 #include "tests/gate/gate_texts.h"
+#include "tests/gate/tables/zero_gate_text.h"
 #include "tests/temporary_folder.h"
 
 namespace simmesh {
@@ -17,27 +18,8 @@ class GateZeroFile : public ::testing::Test {
 
   static std::string text(const std::string& data = "", const std::string& train = "",
                           const std::string& expect = "schedules = 2") {
-    return fmt::format(R"(
-[mesh]
-shape = [2]
-names = ["dp"]
-[model]
-kind = "mlp"
-layers = 2
-width = 4
-[data]
-{}
-[parallel]
-zero = "ds_config.json"
-[train]
-steps = 2
-{}
-[arithmetic]
-mode = "exact"
-[expect]
-{}
-)",
-                       data, train, expect);
+    return testing::zero_gate_text(
+        {.data = data, .zero = "\"ds_config.json\"", .train = train, .expect = expect});
   }
 
   GateFile read(const std::string& gate) const {
@@ -106,7 +88,7 @@ TEST_F(GateZeroFile, RefusesWhatAGateCantTrain) {
   refuses("optimizer: {type: 'Lion'}", "Adam, AdamW or SGD");
   refuses("train_micro_batch_size_per_gpu: 3", "train_batch_size");
   std::filesystem::remove(folder_.path() / "ds_config.json");
-  expect_zero_file_refused(text(), "expected a file that can be read");
+  expect_zero_file_refused(text(), "which can't be read");
 }
 
 TEST_F(GateZeroFile, IsForTheGatesOwnRun) {

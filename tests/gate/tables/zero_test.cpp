@@ -7,31 +7,14 @@
 #include "gate/report.h"
 #include "gate/run_gate.h"
 #include "tests/gate/gate_texts.h"
+#include "tests/gate/tables/zero_gate_text.h"
 
 namespace simmesh {
 namespace {
 
 std::string zero_gate_with(const std::string& zero, const std::string& expect = "schedules = 2") {
-  return fmt::format(R"(
-[mesh]
-shape = [2]
-names = ["dp"]
-[model]
-kind = "mlp"
-layers = 2
-width = 4
-[data]
-batch = 4
-[parallel]
-zero = {{ {} }}
-[train]
-steps = 2
-[arithmetic]
-mode = "exact"
-[expect]
-{}
-)",
-                     zero, expect);
+  return testing::zero_gate_text(
+      {.data = "batch = 4", .zero = "{ " + zero + " }", .expect = expect});
 }
 
 void expect_bad_zero(const std::string& zero, const std::string& phrase) {

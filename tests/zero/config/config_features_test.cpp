@@ -23,8 +23,6 @@ TEST(ZeroConfigFeatures, NamesWhatIsMissing) {
           "tensor_parallel.autotp_size: simmesh has no AutoTP");
   refuses(R"({"zero_optimization": {"zenflow": {}}})", "zenflow: simmesh has no ZenFlow");
   refuses(R"({"torch_autocast": {"enabled": true}})", "simmesh has no torch.autocast");
-  refuses(R"({"bfloat16": {"bf16_optimizer_states": "yes"}})",
-          "bfloat16.bf16_optimizer_states: simmesh has no masters of bfloat16");
   refuses(R"({"data_efficiency": {"enabled": true, "data_routing": {"enabled": true}}})",
           "simmesh has no data sampling");
   refuse_missing_features(JsonValue::parse(R"({

@@ -101,7 +101,7 @@ TEST(ZeroConfig, ErrorsNameTheKey) {
                  "leaf_module.names[0]: expected a valid string");
   expect_refused("{", "expected JSON");
   expect_error([] { Config::from_json("[1]"); }, ErrorKind::type_error, "expected an object");
-  expect_error([] { Config::from_json_file("/nowhere/ds.json"); }, ErrorKind::runtime_error,
+  expect_error([] { Config::from_json_file("/nowhere/ds.json"); }, ErrorKind::value_error,
                "/nowhere/ds.json");
 }
 

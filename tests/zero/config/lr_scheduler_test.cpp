@@ -2,8 +2,12 @@
 
 #include <cmath>
 
+#include "core/autograd/variable.h"
 #include "core/ops/elementwise/conversion.h"
+#include "core/optim/radam.h"
+#include "core/optim/rprop.h"
 #include "core/optim/sgd.h"
+#include "tests/expect_error.h"
 #include "tests/zero/zero_runs.h"
 
 namespace simmesh::zero {
@@ -56,6 +60,35 @@ TEST(LrScheduler, LeavesOptimisersWithoutBetasAlone) {
   optim::Sgd sgd({zeros({1}, DType::float32)}, {.lr = 1.0});
   LrScheduler scheduler(OneCycle{.cycle_min_lr = 0.5, .cycle_max_lr = 1.0}, sgd);
   EXPECT_EQ(sgd.learning_rates(), Rates{0.5});
+}
+
+// If this fails, a cycle changes the betas of Adam alone. With beta1 = 0.8 and beta2 = 0.99 the
+// first moments are a fifth and a hundredth of the gradient and its square.
+TEST(LrScheduler, SetsBetasOfOtherOptimisers) {
+  Tensor p = zeros({1}, DType::float32);
+  set_requires_grad(p);
+  set_grad(p, full({1}, DType::float32, 1.0));
+  optim::RAdam radam({p}, {.lr = 0.5});
+  LrScheduler scheduler(OneCycle{.cycle_min_lr = 0.5, .cycle_max_lr = 1.0}, radam);
+  radam.step();
+  EXPECT_EQ(radam.state(0).at("exp_avg").values<float>()[0], float(1.0 - 0.8));
+  EXPECT_EQ(radam.state(0).at("exp_avg_sq").values<float>()[0], float(1.0 - 0.99));
+}
+
+// If this fails, a cycle of PyTorch changes no momentum, or is made for an optimiser without one.
+TEST(LrScheduler, CyclesMomentaOfPyTorch) {
+  auto adam = two_groups();
+  CyclicLR config{.base_lr = 0.0, .max_lr = 1.0, .step_size_up = 4};
+  LrScheduler scheduler(config, *adam);
+  EXPECT_EQ(adam->betas()[1], (std::array<double, 2>{0.9, 0.999}));
+  for (int i = 0; i < 4; ++i) scheduler.step();
+  EXPECT_EQ(adam->learning_rates(), (Rates{1.0, 1.0}));
+  EXPECT_EQ(adam->betas()[1][0], 0.8);
+  optim::Rprop rprop({zeros({1}, DType::float32)});
+  testing::expect_error([&] { LrScheduler refused(config, rprop); }, ErrorKind::value_error,
+                        "optimizer must support momentum or beta1");
+  config.cycle_momentum = false;
+  EXPECT_NO_THROW(LrScheduler(config, rprop));
 }
 
 WarmupLR short_warmup() {

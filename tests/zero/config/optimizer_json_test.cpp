@@ -4,6 +4,7 @@
 
 #include "core/check/error.h"
 #include "tests/expect_error.h"
+#include "zero/config/optimizer_types.h"
 
 namespace simmesh::zero {
 namespace {
@@ -62,8 +63,43 @@ TEST(OptimizerJson, RefusesWhatTheClassesRefuse) {
                            ErrorKind::runtime_error);
   expect_optimizer_refused(R"({"type": "Adam", "params": {"max_grad_norm": 1}})",
                            "use gradient_clipping");
-  expect_optimizer_refused(R"({"type": "NAdam"})", "simmesh has no NAdam");
-  expect_optimizer_refused(R"({"type": "muon"})", "simmesh has no muon");
+  expect_optimizer_refused(R"({"type": "LBFGS"})", "'closure'", ErrorKind::type_error);
+  expect_optimizer_refused(R"({"type": "SparseAdam"})", "does not support dense gradients",
+                           ErrorKind::runtime_error);
+  expect_optimizer_refused(R"({"type": "nadam"})", "optimizer.type", ErrorKind::assertion_error);
+  expect_optimizer_refused(R"({"type": "MuAdam"})", "simmesh has no MuAdam");
+  expect_optimizer_refused(R"({"type": "lamb", "params": {"amsgrad": true}})", "FusedLamb",
+                           ErrorKind::runtime_error);
+  expect_optimizer_refused(R"({"type": "Rprop", "params": {"etas": [1.5, 2]}})", "etas[0]");
+  expect_optimizer_refused(R"({"type": "NAdam", "params": {"betas": [0.5, 1]}})", "betas");
+  expect_optimizer_refused(R"({"type": "Adafactor", "params": {"beta2_decay": 1}})", "beta2_decay");
+  expect_optimizer_refused(R"({"type": "Adafactor", "params": {"eps": 1e-3}})", "eps",
+                           ErrorKind::type_error);
+  expect_optimizer_refused(R"({"type": "Adafactor", "params": {"d": 0.5}})", "params.d");
+  expect_optimizer_refused(R"({"type": "Adadelta", "params": {"rho": 2}})", "rho");
+  expect_optimizer_refused(R"({"type": "SGD", "params": {"nesterov": true}})", "Nesterov");
+  expect_optimizer_refused(R"({"type": "muon", "params": {"ns_method": "qr"}})", "ns_method",
+                           ErrorKind::assertion_error);
+  expect_optimizer_refused(R"({"type": "muon", "params": {"per_head_muon": true}})",
+                           "simmesh has no Muon by heads");
+}
+
+// If this fails, one half of Muon trains with the rate of the other, or with a default.
+TEST(OptimizerJson, MuonSharesItsRate) {
+  OptimizerConfig none = *optimizer_of_text(R"({"type": "muon"})");
+  EXPECT_EQ(none.muon_lr, 0.02);
+  EXPECT_EQ(none.adam_lr, 3e-4);
+  EXPECT_EQ(none.momentum, 0.95);
+  EXPECT_EQ(none.betas[1], 0.95);
+  OptimizerConfig one = *optimizer_of_text(
+      R"({"type": "Muon", "params": {"lr": 0.5, "adam_lr": 0.25, "a_key_of_no_half": 1}})");
+  EXPECT_EQ(one.muon_lr, 0.5);
+  EXPECT_EQ(one.adam_lr, 0.25);
+  OptimizerConfig pair =
+      *optimizer_of_text(R"({"type": "Adafactor", "params": {"eps": [null, 0.5]}})");
+  EXPECT_FALSE(pair.eps1);
+  EXPECT_EQ(pair.eps2, 0.5);
+  EXPECT_TRUE(optimizer_type("MUON").ignores_others);
 }
 
 // If this fails, a config that a program wrote trains something else when it is read.
@@ -75,12 +111,22 @@ TEST(OptimizerJson, WritesWhatItReads) {
        R"({"type": "Adagrad", "params": {"lr_decay": 0.5, "initial_accumulator_value": 2}})",
        R"({"type": "Lion", "params": {"betas": [0.5, 0.75], "weight_decay": 0.25}})",
        R"({"type": "SGD", "params": {"momentum": 0.5, "nesterov": true}})",
-       R"({"type": "RMSprop", "params": {"alpha": 0.5, "centered": true, "momentum": 0.25}})"}) {
+       R"({"type": "RMSprop", "params": {"alpha": 0.5, "centered": true, "momentum": 0.25}})",
+       R"({"type": "Adadelta", "params": {"rho": 0.5}})",
+       R"({"type": "Adamax", "params": {"betas": [0.5, 0.75]}})",
+       R"({"type": "NAdam", "params": {"momentum_decay": 0.5}})",
+       R"({"type": "RAdam", "params": {"decoupled_weight_decay": true}})",
+       R"({"type": "Rprop", "params": {"etas": [0.25, 1.5], "step_sizes": [0.5, 2]}})",
+       R"({"type": "ASGD", "params": {"lambd": 0.5, "t0": 3}})",
+       R"({"type": "Adafactor", "params": {"eps": [0.5, 0.25], "d": 2}})",
+       R"({"type": "Lamb", "params": {"max_coeff": 0.5, "eps_inside_sqrt": true}})",
+       R"({"type": "Muon", "params": {"lr": 0.5, "ns_method": "standard"}})"}) {
     JsonValue once = written_optimizer(*optimizer_of_text(section));
     JsonValue twice = written_optimizer(*read_optimizer(once, false));
     EXPECT_EQ(twice.text(), once.text());
     OptimizerConfig other = *optimizer_of_text(section);
     other.lr *= 2;
+    other.muon_lr *= 2;
     EXPECT_NE(written_optimizer(other).text(), once.text());
   }
 }

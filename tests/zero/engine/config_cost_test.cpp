@@ -1,5 +1,6 @@
 #include "zero/engine/config_cost.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,6 +43,28 @@ TEST(ConfigCost, KnowsWhatElseTheFileSays) {
               HasSubstr("2 ceil(P / 500000000) all-reduces a step"));
   EXPECT_THAT(cost_of(stage2, "offload_optimizer.device"), HasSubstr("the host's memory"));
   EXPECT_EQ(cost_of(stage2, "prefetch_bucket_size"), "");
+}
+
+// If this fails, nobody sees that an optimizer gathers, or that masters of 16 bits take half.
+TEST(ConfigCost, KnowsWholeStepsAndNarrowMasters) {
+  auto cost_by = [](const std::string& optimizer, int stage) {
+    Config config = Config::from_json(
+        fmt::format("{{train_batch_size: 8, optimizer: {{type: '{}'}}, zero_optimization: {{stage: "
+                    "{}}}}}",
+                    optimizer, stage));
+    return ConfigCost(config, 8, {}).of("optimizer.type");
+  };
+  EXPECT_THAT(cost_by("Lamb", 1), HasSubstr("one all-gather a parameter a step"));
+  EXPECT_THAT(cost_by("Muon", 2), HasSubstr("one all-gather a matrix a step"));
+  EXPECT_EQ(cost_by("Muon", 0), "");
+  EXPECT_EQ(cost_by("Adamax", 2), "");
+  EXPECT_EQ(
+      cost_of("{train_batch_size: 8, optimizer: {type: 'Adam'}, zero_optimization: {stage: 2}, "
+              "bf16: {enabled: true, bf16_master_weights_and_grads: true, "
+              "bf16_optimizer_states: true}}",
+              "stage"),
+      "parameters 2 P bytes, masters 2 P / W bytes, gradients 2 P / W bytes, state of the "
+      "optimizer 4 P / W bytes");
 }
 
 }  // namespace

@@ -47,6 +47,15 @@ TEST(ConfigReport, ShowsWhatHolds) {
   EXPECT_EQ(report.to_json().find("keys")->get<JsonValue::List>()->size(), report.lines.size());
 }
 
+// If this fails, a rate that the file gives both halves of Muon looks like a default.
+TEST(ConfigReport, ARateOfBothHalvesIsGiven) {
+  ConfigReport report =
+      report_of("{train_batch_size: 8, optimizer: {type: 'Muon', params: {lr: 0.5}}}");
+  EXPECT_TRUE(line_of(report, "optimizer.params.adam_lr").is_given);
+  EXPECT_EQ(line_of(report, "optimizer.params.adam_lr").value.text(), "0.5");
+  EXPECT_FALSE(line_of(report, "optimizer.params.momentum").is_given);
+}
+
 // If this fails, a file passes that stops when its engine is made.
 TEST(ConfigReport, RaisesWhatTheEngineRaises) {
   auto refused = [](const std::string& text, ErrorKind kind, const std::string& phrase) {

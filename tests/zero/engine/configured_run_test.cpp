@@ -9,7 +9,9 @@
 #include "core/tensor/formula.h"
 #include "testing/gtest.h"
 #include "tests/expect_error.h"
+#include "zero/engine/configured_optimizer.h"
 #include "zero/engine/engine.h"
+#include "zero/engine/whole_step.h"
 #include "zero/stage3/gathered_parameters.h"
 
 namespace simmesh::zero {
@@ -44,6 +46,7 @@ Tensor trained_by(const OptimizerConfig& optimizer, std::int64_t stage, std::int
                   std::int64_t ranks) {
   Config config{.gradient_clipping = 0, .zero_allow_untested_optimizer = true};
   config.zero_optimization.stage = stage;
+  config.zero_optimization.reduce_scatter = optimizer.type != "Muon";
   config.optimizer = optimizer;
   std::unique_ptr<nn::Linear> model = exact_linear();
   Engine engine =
@@ -67,13 +70,79 @@ SIMMESH_TEST(ConfiguredRun, EachOptimizerEqualsOneDevice, {.mesh = {4}, .schedul
       {.type = "Adagrad", .lr = 0.125, .lr_decay = 0.5, .initial_accumulator_value = 0.5},
       {.type = "Lion", .lr = 0.125, .weight_decay = 0.25},
       {.type = "SGD", .momentum = 0.5, .dampening = 0.25},
-      {.type = "RMSprop", .momentum = 0.5, .centered = true}};
+      {.type = "RMSprop", .momentum = 0.5, .centered = true},
+      {.type = "Adadelta", .lr = 0.5, .weight_decay = 0.25},
+      {.type = "Adamax", .lr = 0.125},
+      {.type = "NAdam", .lr = 0.125, .decoupled_weight_decay = true},
+      {.type = "RAdam", .lr = 0.125, .betas = {0.5, 0.999}},
+      {.type = "Rprop", .lr = 0.125, .maximize = true},
+      {.type = "ASGD", .lr = 0.125, .alpha = 0.5, .lambd = 0.25, .t0 = 1.0},
+      {.type = "Adafactor", .lr = 0.5, .weight_decay = 0.25},
+      {.type = "Lamb", .lr = 0.125, .weight_decay = 0.25},
+      {.type = "Muon", .weight_decay = 0.25, .momentum = 0.5, .muon_lr = 0.5},
+      {.type = "Muon", .momentum = 0.5, .ns_method = "standard", .muon_lr = 0.5}};
   for (const OptimizerConfig& optimizer : optimizers) {
     Tensor expected = trained_by(optimizer, 0, 0, 1);
     EXPECT_FALSE(same_bits(expected, exact_linear()->parameter("weight").detach()));
     for (std::int64_t stage = 0; stage <= 3; ++stage)
       EXPECT_SAME_BITS(trained_by(optimizer, stage, mesh.get_rank(), 4), expected);
   }
+}
+
+// If this fails, state that isn't like a parameter is put together as if it were cut, or is missing
+// on the rank that has no piece.
+SIMMESH_TEST(ConfiguredRun, StateThatIsNotLikeAParameterIsWhole, {.mesh = {4}, .schedules = 4}) {
+  auto state_after = [&](const char* type, const char* name, std::int64_t stage) {
+    Config config{.gradient_clipping = 0, .zero_allow_untested_optimizer = true};
+    config.zero_optimization.stage = stage;
+    config.optimizer = OptimizerConfig{.type = type};
+    std::unique_ptr<nn::Linear> model = exact_linear();
+    Engine engine = initialize(*model, config, ProcessGroup::world());
+    for (int step = 0; step < 2; ++step) {
+      engine.backward(exact_loss(engine(exact_rows(2 * mesh.get_rank(), 2))));
+      engine.step();
+    }
+    return engine.safe_get_full_optimizer_state("weight", name);
+  };
+  for (auto [type, name, dims] :
+       {std::tuple("Adafactor", "row_var", 2), std::tuple("Adafactor", "col_var", 2),
+        std::tuple("NAdam", "mu_product", 0), std::tuple("Lamb", "exp_avg", 2)}) {
+    Tensor expected = state_after(type, name, 0);
+    EXPECT_EQ(expected.dim(), dims) << name;
+    for (std::int64_t stage = 1; stage <= 3; ++stage)
+      EXPECT_SAME_BITS(state_after(type, name, stage), expected);
+  }
+}
+
+// If this fails, a piece of one element counts as a number, or a number as a piece.
+TEST(ConfiguredRun, PiecesAreFlatAndUncutStateIsNot) {
+  Tensor none = zeros({0}, DType::float32), piece = zeros({1}, DType::float32);
+  Tensor number = full(DimSpan(), DType::float32, 3.0);
+  EXPECT_FALSE(uncut_state(std::vector<Tensor>{none, piece}).is_defined());
+  EXPECT_TRUE(same_bits(uncut_state(std::vector<Tensor>{none, number}), number));
+}
+
+// An embedding isn't orthogonalised, nor is a vector. If this fails, Muon steps what it doesn't in
+// DeepSpeed, or its halves aren't groups on every rank.
+TEST(ConfiguredRun, MuonTakesMatricesButThoseOfTheEnds) {
+  OptimizerConfig config{.type = "Muon"};
+  std::vector<nn::NamedTensor> masters;
+  for (const char* name : {"a.weight", "Embed.weight", "lm_head.weight", "a.bias", "b.weight"})
+    masters.emplace_back(name, zeros({2}, DType::float32));
+  ShapesByName shapes = {{"a.weight", Shape{2, 3}},
+                         {"Embed.weight", Shape{4, 2}},
+                         {"lm_head.weight", Shape{2, 4}},
+                         {"a.bias", Shape{2}},
+                         {"b.weight", Shape{3, 1}}};
+  auto muon = configured_optimizer(config, shapes)(masters);
+  EXPECT_EQ(muon->learning_rates(), (std::vector<double>{0.02, 3e-4}));
+  ASSERT_EQ(muon->parameters().size(), 5u);
+  EXPECT_TRUE(nn::is_same_tensor(muon->parameters()[0], masters[4].second)) << "the largest first";
+  EXPECT_TRUE(nn::is_same_tensor(muon->parameters()[1], masters[0].second));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(muon->needs_whole(i), i < 2) << i;
+  auto of_a_rank_without = configured_optimizer(config, shapes)({masters[3]});
+  EXPECT_EQ(of_a_rank_without->learning_rates().size(), 2u);
+  EXPECT_EQ(of_a_rank_without->group_of(0), 1u);
 }
 
 // The caller's step is the boundary, after however many backward passes. If this fails, gradients

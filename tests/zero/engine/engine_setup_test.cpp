@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "core/nn/batch_norm.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/optim/adam.h"
 #include "core/optim/sgd.h"
 #include "core/tensor/formula.h"
 #include "tests/expect_error.h"
 #include "tests/zero/zero_runs.h"
+#include "zero/engine/configured_optimizer.h"
 
 namespace simmesh::zero {
 namespace {
@@ -74,6 +77,64 @@ TEST(EngineSetup, ConvertsTheModule) {
   for (const Tensor& parameter : model->parameters()) EXPECT_EQ(parameter.dtype(), DType::bfloat16);
 }
 
+// WithBuffers has buffers, and a child with one.
+class WithBuffers final : public nn::Module {
+ public:
+  explicit WithBuffers(int depth = 1) {
+    register_parameter("weight", zeros({2}, DType::float32));
+    register_buffer("correction_bias", full({1}, DType::float32, 5.0 / 3));
+    register_buffer("count", zeros({1}, DType::int64));
+    if (depth > 0) register_child("gate", std::make_shared<WithBuffers>(depth - 1));
+  }
+  nn::Tensors forward(const nn::Tensors& inputs) override { return inputs; }
+};
+
+// If this fails, buffers are rounded that DeepSpeed leaves alone, or the other way round.
+TEST(EngineSetup, ConvertsBuffersWhereAsked) {
+  auto dtypes_with = [](bool is_bf16, const DataTypes& types) {
+    WithBuffers model;
+    Config config;
+    config.bf16.enabled = is_bf16;
+    config.data_types = types;
+    convert_module(model, config);
+    EXPECT_EQ(model.parameters()[1].dtype(), is_bf16 ? DType::bfloat16 : DType::float32);
+    std::vector<DType> dtypes;
+    for (const auto& [path, part] : model.named_modules()) {
+      dtypes.push_back(part->buffers()[0].tensor.dtype());
+      EXPECT_EQ(part->buffers()[1].tensor.dtype(), DType::int64);
+    }
+    return dtypes;
+  };
+  using DTypes = std::vector<DType>;
+  constexpr DType wide = DType::float32, narrow = DType::bfloat16;
+  EXPECT_EQ(dtypes_with(true, {}), (DTypes{wide, wide}));
+  EXPECT_EQ(dtypes_with(true, {.buffer_dtype = narrow}), (DTypes{narrow, narrow}));
+  EXPECT_EQ(dtypes_with(false, {.buffer_dtype = narrow}), (DTypes{narrow, narrow}));
+  for (const char* pattern : {"gate.correction_bias", "gate*bias", "g*e.corr"})
+    EXPECT_EQ(dtypes_with(true, {.buffer_dtype = narrow, .keep_in_fp32_modules = {{pattern}}}),
+              (DTypes{narrow, wide}))
+        << pattern;
+  EXPECT_EQ(dtypes_with(true, {.buffer_dtype = narrow, .keep_in_fp32_modules = {{"bias*gate"}}}),
+            (DTypes{narrow, narrow}));
+  EXPECT_EQ(dtypes_with(false, {.buffer_dtype = narrow, .keep_in_fp32_modules = {{"bias"}}}),
+            (DTypes{narrow, narrow}));
+}
+
+// If this fails, a model of 16 bits with running statistics can't train, or rounds them.
+SIMMESH_TEST(EngineSetup, StatisticsStayWide, {.mesh = {2}, .schedules = 2}) {
+  Config config;
+  config.bf16.enabled = true;
+  config.optimizer = OptimizerConfig{};
+  std::vector<nn::NamedModule> children;
+  children.emplace_back("first", new_linear(3, 4));
+  children.emplace_back("norm", std::make_shared<nn::BatchNorm1d>(nn::BatchNorm::Options{4}));
+  nn::Sequential model(children);
+  Engine engine = initialize(model, config, ProcessGroup::world());
+  engine.backward(sum(engine(to(rank_input(mesh.get_rank(), 0, {2, 3}), DType::bfloat16))));
+  engine.step();
+  EXPECT_EQ(model.named_modules()[2].second->buffers()[0].tensor.dtype(), DType::float32);
+}
+
 // If this fails, the section optimizer makes another optimizer than DeepSpeed does.
 TEST(EngineSetup, MakesTheConfiguredOptimizer) {
   std::vector<nn::NamedTensor> masters = {{"weight", formula({2}, {})}};
@@ -90,6 +151,35 @@ TEST(EngineSetup, MakesTheConfiguredOptimizer) {
   auto adam = configured_optimizer(config)(masters);
   EXPECT_TRUE(dynamic_cast<optim::Adam*>(adam.get()));
   EXPECT_NO_THROW(check_optimizer(*adam, of_stage(2)));
+  config.type = "Muon";
+  auto muon = configured_optimizer(config)(masters);
+  EXPECT_NO_THROW(check_optimizer(*muon, of_stage(2)));
+  expect_error([&] { check_optimizer(*muon, of_stage(3)); }, ErrorKind::value_error,
+               "Muon and reduce scatter cannot be used together");
+}
+
+// If this fails, a scheduler of PyTorch trains where DeepSpeed can't make it.
+TEST(EngineSetup, TakesSchedulersOfPyTorchAroundPlainOptimizersOnly) {
+  auto refuse = [](Config config, const char* wrapper) {
+    config.scheduler = StepLR{.step_size = 3};
+    expect_error([&] { completed_config(config, 2, true); }, ErrorKind::type_error,
+                 fmt::format(": {} is not an Optimizer", wrapper));
+  };
+  Config config;
+  config.scheduler = StepLR{.step_size = 3};
+  EXPECT_NO_THROW(completed_config(config, 2, true));
+  refuse(of_stage(1), "DeepSpeedZeroOptimizer");
+  refuse(of_stage(3), "DeepSpeedZeroOptimizer_Stage3");
+  Config half;
+  half.fp16.enabled = true;
+  half.optimizer = OptimizerConfig{.type = "SGD"};
+  refuse(half, "FP16_UnfusedOptimizer");
+  half.optimizer = OptimizerConfig{};
+  refuse(half, "FP16_Optimizer");
+  Config wide = of_stage(1);
+  wide.bf16.enabled = true;
+  wide.data_types.grad_accum_dtype = DType::float32;
+  refuse(wide, "BF16_Optimizer");
 }
 
 }  // namespace

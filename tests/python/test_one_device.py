@@ -12,6 +12,7 @@ import torch
 from torch import nn
 from torch.distributed.tensor import DeviceMesh
 
+import one_device_by_hand as by_hand
 import one_device_programs as programs
 import simmesh
 
@@ -48,11 +49,12 @@ def test_a_transformer_is_equal_under_wrappers(layout: dict[str, int]) -> None:
     [
         (programs.data_parallel(), [{"dp": 2}, {"dp": 4}]),
         (programs.data_parallel(rows=7), [{"dp": 3}]),
-        (programs.megatron(), [{"tp": 2}, {"tp": 4}]),
-        (programs.sequence_parallel(), [{"tp": 2}, {"tp": 4}]),
-        (programs.expert_parallel(), [{"ep": 2}, {"ep": 4}]),
+        (by_hand.megatron(), [{"tp": 2}, {"tp": 4}]),
+        (by_hand.sequence_parallel(), [{"tp": 2}, {"tp": 4}]),
+        (by_hand.expert_parallel(), [{"ep": 2}, {"ep": 4}]),
+        (by_hand.pipeline(), [{"pp": 2, "dp": 2}, {"dp": 1, "pp": 4}]),
     ],
-    ids=["data", "uneven rows", "megatron", "sequence", "experts"],
+    ids=["data", "uneven rows", "megatron", "sequence", "experts", "pipeline"],
 )
 def test_programs_that_reduce_by_hand_are_equal(
     program: programs.Program, layouts: list[dict[str, int]]
@@ -71,7 +73,7 @@ def text_of(verdict: Any, kind: str, name: str) -> str:
 
 def test_layouts_of_plain_tensors_are_found() -> None:
     """Would fail if a layout were guessed from shapes instead of bits."""
-    (verdict,) = compared(programs.megatron(), {"tp": 2})
+    (verdict,) = compared(by_hand.megatron(), {"tp": 2})
     assert text_of(verdict, "initial parameter", "columns.weight") == "S(0)"
     assert text_of(verdict, "initial parameter", "rows.weight") == "S(1)"
     assert text_of(verdict, "output", "columns") == "S(2)"
@@ -91,31 +93,18 @@ def test_gradients_of_local_means_are_scaled() -> None:
     assert scales == {4.0}
 
 
-class Stage(nn.Module):
-    """Every second number of a list of layers is on this rank, which counts from 0."""
-
-    def __init__(self, mesh: DeviceMesh) -> None:
-        super().__init__()
-        every = [nn.Linear(4, 4) for _ in range(4)]
-        each = 4 // mesh.size()
-        first = mesh.get_local_rank() * each
-        self.experts = nn.ModuleList(every[first : first + each])
-
-    def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
-        return [each(x) for each in self.experts]
-
-
 def test_modules_that_a_rank_counts_from_0_are_matched() -> None:
     """Would fail if the first expert of rank 1 were compared with that of one device."""
 
     def program(mesh: DeviceMesh) -> None:
         torch.manual_seed(0)
-        for each in Stage(mesh)(programs.seeded(3, 4)):
-            each.sum().backward()
+        by_hand.Stage(mesh)(programs.seeded(3, programs.WIDTH))
 
-    (verdict,) = compared(program, {"ep": 2})
-    for index in range(4):
-        assert text_of(verdict, "gradient", f"experts.{index}.weight") == "R"
+    with pytest.raises(simmesh.DiffersFromOneDevice) as raised:
+        simmesh.same_as_one_device(program, layouts=[{"pp": 2}])
+    (verdict,) = raised.value.comparison.verdicts
+    for index in range(by_hand.LAYERS):
+        assert text_of(verdict, "initial parameter", f"layers.{index}.weight") == "R"
 
 
 def test_a_program_notes_values() -> None:
@@ -143,7 +132,7 @@ def test_the_decorator_gives_the_mesh_and_leaves_fixtures(mesh: DeviceMesh, tmp_
 
 def test_the_fixture_compares(same_as_one_device: Any) -> None:
     """Would fail if the plugin had no such fixture."""
-    assert same_as_one_device(programs.megatron(), ranks=2, layouts=[{"tp": 2}]).equal
+    assert same_as_one_device(by_hand.megatron(), ranks=2, layouts=[{"tp": 2}]).equal
 
 
 def test_a_decorated_test_fails_with_the_report() -> None:
@@ -214,7 +203,7 @@ def test_rows_are_those_of_tensor_split() -> None:
 def test_nothing_stays_behind() -> None:
     """Would fail if modules still noted their calls after a comparison."""
     call, clip = nn.Module.__call__, nn.utils.clip_grad._clip_grads_with_norm_
-    simmesh.same_as_one_device(programs.megatron(), layouts=[{"tp": 2}])
+    simmesh.same_as_one_device(by_hand.megatron(), layouts=[{"tp": 2}])
     assert nn.Module.__call__ is call
     assert nn.utils.clip_grad._clip_grads_with_norm_ is clip
     assert math.isfinite(float(nn.Linear(2, 2)(torch.ones(1, 2)).sum()))

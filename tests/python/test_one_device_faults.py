@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.distributed.tensor import DeviceMesh
 
+import one_device_by_hand as by_hand
 import one_device_programs as programs
 import simmesh
 from simmesh.one_device import comparison as comparisons
@@ -86,7 +87,7 @@ def test_faults_of_uneven_rows(fault: str, expected: str) -> None:
 )
 def test_faults_of_tensor_parallelism(fault: str, value: str, reason: str) -> None:
     """Would fail if a missing reduction of plain tensors passed."""
-    report = report_of(programs.megatron(fault), tp=2)
+    report = report_of(by_hand.megatron(fault), tp=2)
     assert value in report and reason in report
 
 
@@ -101,7 +102,7 @@ def test_faults_of_tensor_parallelism(fault: str, value: str, reason: str) -> No
 )
 def test_faults_of_sequence_parallelism(fault: str, value: str, reason: str) -> None:
     """Would fail if a fault of parts of a sequence passed."""
-    line = first_line(report_of(programs.sequence_parallel(fault), tp=2))
+    line = first_line(report_of(by_hand.sequence_parallel(fault), tp=2))
     assert line.startswith(f"first: {value}") and reason in line
 
 
@@ -114,8 +115,14 @@ def test_faults_of_sequence_parallelism(fault: str, value: str, reason: str) -> 
 )
 def test_faults_of_expert_parallelism(fault: str, value: str, reason: str) -> None:
     """Would fail if a fault of experts passed."""
-    line = first_line(report_of(programs.expert_parallel(fault), ep=2))
+    line = first_line(report_of(by_hand.expert_parallel(fault), ep=2))
     assert line.startswith(f"first: {value}") and reason in line
+
+
+def test_a_stage_that_is_not_averaged() -> None:
+    """Would fail if gradients that only some ranks have weren't compared."""
+    line = first_line(report_of(by_hand.pipeline("last stage"), pp=2, dp=2))
+    assert line.startswith("first: gradient of layers.2.weight") and f"{ADDED_UP} dp" in line
 
 
 AVERAGED = "a part of a mean: it was not averaged over"
@@ -141,8 +148,8 @@ def test_wrappers_that_are_used_wrongly(
 def test_a_ring_is_another_formula_and_stale_keys_are_a_fault() -> None:
     """Would fail if differences by rounding hid a fault, or counted as one."""
     with pytest.warns(simmesh.LimitOfExactArithmetic, match="output of RingAttention"):
-        simmesh.same_as_one_device(programs.ring(), layouts=[{"cp": 4}])
-    line = first_line(report_of(programs.ring("stale keys"), cp=4))
+        simmesh.same_as_one_device(by_hand.ring(), layouts=[{"cp": 4}])
+    line = first_line(report_of(by_hand.ring("stale keys"), cp=4))
     assert line.startswith("first: gradient of the output of")
 
 

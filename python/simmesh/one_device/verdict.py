@@ -139,7 +139,7 @@ class _Judge:
             return
         snapshots = [None if each is None else each.snapshot for each in others]
         try:
-            one = whole_of_declared([_on_rank_0(entry.snapshot)])[0]
+            one = whole_of_declared([entry.snapshot])[0]
             wholes = whole_of_declared(snapshots)
         except NotJudged as error:
             self.verdict.skipped[entry.key.text] = f"it is declared as {error}"
@@ -159,9 +159,37 @@ class _Judge:
         if found is not None and not lost:
             self.verdict.layouts[entry.key] = found
             return
+        stage = self._of_one_stage(entry, one, wholes, allowed)
+        if stage is not None:
+            self.verdict.layouts[entry.key] = stage
+            return
         if entry.snapshot.is_number and reasons.number_fits(one, wholes):
             return
         self.verdict.findings.append(self._finding(entry, one, wholes, snapshots, lost))
+
+    def _of_one_stage(
+        self, entry: Entry, one: Exact, wholes: list[Exact | None], allowed: Allowed
+    ) -> Found | None:
+        """The layout of the output of a module that has its submodules on several ranks, as a
+        pipeline has: one stage's output is one device's.
+        """
+        if entry.key.kind not in notes.OF_MODULES or not self._is_cut(entry.key.name):
+            return None
+        for dim, size in enumerate(self.layout.sizes):
+            for place in range(size) if size > 1 else ():
+                only = [
+                    each if self.layout.coordinates(rank)[dim] == place else None
+                    for rank, each in enumerate(wholes)
+                ]
+                found = find(one, only, self.layout, allowed)
+                if found is not None:
+                    return found
+        return None
+
+    def _is_cut(self, module: str) -> bool:
+        """True if each rank has some of the parameters in a module, and none has all."""
+        expected = _parameters_in(self.one, module)
+        return all(_parameters_in(each, module) < expected for each in self.ranks)
 
     def _absent(self, entry: Entry, others: list[Entry | None]) -> None:
         if all(each is None for each in others):
@@ -279,8 +307,11 @@ class _Judge:
         return None
 
 
-def _on_rank_0(snapshot: Snapshot) -> Snapshot:
-    return snapshot
+def _parameters_in(notebook: Notebook, module: str) -> set[str]:
+    """The names of the parameters in a module, which is a root if it has none by its name."""
+    every = {key.name for key in notebook.entries if key.kind == notes.INITIAL}
+    path = module.partition("[")[0] + "."
+    return {name for name in every if name.startswith(path)} or every
 
 
 def _is_same(one: Entry | None, other: Entry | None) -> bool:

@@ -87,6 +87,7 @@ from simmesh.one_device import (
     DiffersFromOneDevice,
     LimitOfExactArithmetic,
     note,
+    record_one_device,
     rows_of,
     same_as_one_device,
 )
@@ -159,6 +160,7 @@ __all__ = [
     "parse_placements",
     "plan",
     "record",
+    "record_one_device",
     "recv",
     "reduce",
     "reduce_scatter",

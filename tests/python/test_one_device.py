@@ -206,4 +206,30 @@ def test_nothing_stays_behind() -> None:
     simmesh.same_as_one_device(by_hand.megatron(), layouts=[{"tp": 2}])
     assert nn.Module.__call__ is call
     assert nn.utils.clip_grad._clip_grads_with_norm_ is clip
-    assert math.isfinite(float(nn.Linear(2, 2)(torch.ones(1, 2)).sum()))
+    assert math.isfinite(nn.Linear(2, 2)(torch.ones(1, 2)).sum().item())
+
+
+def test_a_recording_takes_the_place_of_one_device(tmp_path: Any) -> None:
+    """Would fail if a file lost a value, or if what it has were not compared."""
+    path = tmp_path / "one_device.pt"
+    simmesh.record_one_device(by_hand.megatron(), path, dims=["tp"])
+    (verdict,) = simmesh.same_as_one_device(
+        by_hand.megatron(), layouts=[{"tp": 2}], recorded=path
+    ).verdicts
+    assert verdict.compared > 20
+    with pytest.raises(simmesh.DiffersFromOneDevice, match="gradient of embed.weight"):
+        simmesh.same_as_one_device(
+            by_hand.megatron("no sum in backward"), layouts=[{"tp": 2}], recorded=path
+        )
+
+
+def test_another_file_is_no_recording(tmp_path: Any) -> None:
+    """Would fail if any file passed for a recording."""
+    text, other = tmp_path / "text", tmp_path / "other.pt"
+    text.write_text("no recording")
+    torch.save({"model": torch.ones(2)}, other)
+    for path in (text, other):
+        with pytest.raises(ValueError, match="expected a file that record_one_device wrote"):
+            simmesh.same_as_one_device(by_hand.megatron(), ranks=1, recorded=path)
+    with pytest.raises(FileNotFoundError):
+        simmesh.same_as_one_device(by_hand.megatron(), ranks=1, recorded=tmp_path / "none")

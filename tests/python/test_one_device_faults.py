@@ -77,7 +77,11 @@ def test_faults_of_uneven_rows(fault: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("fault", "value", "reason"),
     [
-        ("no sum in backward", "gradient of the output of norm", f"{ADDED_UP} tp"),
+        (
+            "no sum in backward",
+            "gradient of embed.weight",
+            f"{ADDED_UP} tp, as the gradient of the output of norm was not",
+        ),
         ("no sum in backward", "gradient of norm.weight", f"{ADDED_UP} tp"),
         ("bias divided", "gradient of rows.bias", "1/2 times one device's"),
         ("no sum in forward", "output of rows", "operand 0 is a part of a sum"),

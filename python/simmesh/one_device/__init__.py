@@ -15,6 +15,7 @@ from simmesh.one_device.comparison import (
     DiffersFromOneDevice,
     LimitOfExactArithmetic,
     note,
+    record_one_device,
     same_as_one_device,
 )
 from simmesh.one_device.layout import rows_of
@@ -24,6 +25,7 @@ __all__ = [
     "DiffersFromOneDevice",
     "LimitOfExactArithmetic",
     "note",
+    "record_one_device",
     "rows_of",
     "same_as_one_device",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,6 +74,7 @@ def same_as_one_device(
     *,
     ranks: int | None = None,
     layouts: Iterable[Mapping[str, int]] | None = None,
+    recorded: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Any:
     """Runs ``program(mesh)`` on one device and on each layout of ranks, and compares what the
@@ -85,6 +87,9 @@ def same_as_one_device(
     and gives to ``note``, outputs of modules and their gradients, parameters when a module is
     called first and after each optimizer step, their gradients before clipping and before the
     step, gradient norms, and states of optimizers. Modules are those that the program calls.
+
+    ``recorded`` is a file that ``record_one_device`` wrote: its values take the place of one
+    device's run, so that another machine's or version's are compared.
 
     Without a program it is a decorator of tests, whose first argument is the mesh. The other
     options are those of ``spmd_run``: ``schedule``, ``seed``, ``isolate``, ``timeout``,
@@ -101,13 +106,13 @@ def same_as_one_device(
                 f"[one_device] expected ranks and layouts, got the option {name} of spmd"
             )
     if program is not None:
-        return _compare(program, chosen, options)
+        return _compare(program, chosen, options, recorded)
 
     def decorate(test: Program) -> Callable[..., None]:
         @functools.wraps(test)
         def compared(*arguments: Any, **keywords: Any) -> None:
             __tracebackhide__ = True
-            _compare(lambda mesh: test(mesh, *arguments, **keywords), chosen, options)
+            _compare(lambda mesh: test(mesh, *arguments, **keywords), chosen, options, recorded)
 
         # A runner of tests mustn't take the mesh for a fixture.
         signature = inspect.signature(test)
@@ -134,8 +139,29 @@ def note(name: str, value: Any, *, whole: bool = False) -> None:
         notebook.add_all(notebooks.NOTED, name, value, whole)
 
 
-def _compare(program: Program, layouts: tuple[Layout, ...], options: dict[str, Any]) -> Comparison:
+def record_one_device(
+    program: Program,
+    path: str | os.PathLike[str],
+    *,
+    dims: Sequence[str] = ("dp",),
+    **options: Any,
+) -> None:
+    """Runs ``program(mesh)`` on one device and writes its values to a file, with which
+    ``same_as_one_device(..., recorded=path)`` compares later. ``dims`` names the dims of the mesh.
+    """
+    from simmesh.one_device.recorded import write
+
+    notebook = observe(program, Layout(tuple(dims), (1,) * len(dims)), options)[0]
+    _expect_something(notebook)
+    write(notebook, path)
+
+
+def _compare(
+    program: Program, layouts: tuple[Layout, ...], options: dict[str, Any],
+    recorded: str | os.PathLike[str] | None,
+) -> Comparison:  # fmt: skip
     __tracebackhide__ = True
+    from simmesh.one_device.recorded import read
     from simmesh.one_device.verdict import judge
 
     references: dict[Layout, Notebook] = {}
@@ -143,11 +169,14 @@ def _compare(program: Program, layouts: tuple[Layout, ...], options: dict[str, A
     for layout in layouts:
         alone = layout.on_one_device()
         if alone not in references:
-            references[alone] = observe(program, alone, options)[0]
+            references[alone] = (
+                observe(program, alone, options)[0] if recorded is None else read(recorded)
+            )
             _expect_something(references[alone])
         ranks = observe(program, layout, options)
         verdict = judge(references[alone], ranks, layout)
-        verdict.operator = _operator_at_fault(program, verdict, references[alone], options)
+        if recorded is None:
+            verdict.operator = _operator_at_fault(program, verdict, references[alone], options)
         comparison.verdicts.append(verdict)
     if comparison.has_faults:
         raise DiffersFromOneDevice(comparison)

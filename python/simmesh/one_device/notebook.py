@@ -56,13 +56,14 @@ class Key:
 @dataclass(frozen=True)
 class Entry:
     """A value that was noted. ``snapshot`` is None for a gradient that isn't there. ``line`` is
-    the program's: "train.py:12". ``module`` is the class of the module whose output it is.
+    the program's: "train.py:12". ``is_of_rows`` says that it is the output of a module that looks
+    at the rows of its own rank, as a batch norm does.
     """
 
     key: Key
     snapshot: Snapshot | None
     line: str
-    module: type | None = None
+    is_of_rows: bool = False
     is_whole: bool = False
 
 
@@ -93,6 +94,11 @@ class Notebook:
         self.is_ended = False
         self.listener: Any = None
 
+    @property
+    def parameter_names(self) -> set[str]:
+        """The names of the parameters of modules that were called."""
+        return {key.name for key in self.entries if key.kind == INITIAL}
+
     def line(self) -> str:
         """The line of the program that runs: "train.py:12"."""
         return "at the end" if self.is_ended else _core.call_site()
@@ -104,13 +110,13 @@ class Notebook:
         return key
 
     def add(
-        self, key: Key, value: Any, line: str, module: type | None = None, is_whole: bool = False
+        self, key: Key, value: Any, line: str, is_of_rows: bool = False, is_whole: bool = False
     ) -> None:
         """Notes a value as it is now; None says that it isn't there."""
         snapshot = snapshot_of(value)
         if snapshot is None and value is not None:
             return
-        self.entries[key] = Entry(key, snapshot, line, module, is_whole)
+        self.entries[key] = Entry(key, snapshot, line, is_of_rows, is_whole)
         if self.listener is not None:
             self.listener(key)
 
@@ -118,7 +124,7 @@ class Notebook:
         """Notes all tensors and numbers in a value."""
         line = self.line()
         for suffix, leaf in leaves(value):
-            self.add(self.next_key(kind, name + suffix), leaf, line, None, is_whole)
+            self.add(self.next_key(kind, name + suffix), leaf, line, is_whole=is_whole)
 
 
 def leaves(value: Any, suffix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from simmesh.one_device import notebook as notes
 from simmesh.one_device.notebook import Entry, Key, Notebook
@@ -31,7 +32,7 @@ def renumber(one: Notebook, rank: Notebook) -> Notebook:
 def _numbers(notebook: Notebook) -> dict[str, set[int]]:
     """The numbers behind each prefix of names, outermost prefixes first."""
     found: dict[str, set[int]] = {}
-    for name in notebook.names.parameters:
+    for name in notebook.parameter_names:
         parts = name.split(".")
         for place, part in enumerate(parts):
             if part.isdigit():
@@ -87,10 +88,10 @@ def _moved(key: Key, prefix: str, offset: int) -> Key:
 
 def _renamed(notebook: Notebook, prefix: str, offset: int) -> Notebook:
     renamed = Notebook()
-    renamed.names, renamed.strays = notebook.names, notebook.strays
+    renamed.strays = notebook.strays
     for key, entry in notebook.entries.items():
         new = _moved(key, prefix, offset) if _is_below(key.name, prefix) else key
-        renamed.entries[new] = Entry(new, entry.snapshot, entry.line, entry.module, entry.is_whole)
+        renamed.entries[new] = replace(entry, key=new)
     renamed.counts = _counts(renamed.entries)
     return renamed
 

@@ -111,24 +111,30 @@ def _is_recomputation() -> bool:
 
 def _note_output(notebook: Notebook, name: str, module: torch.nn.Module, output: Any) -> None:
     line = notebook.line()
-    kind = class_of(module)
-    shown = name or kind.__name__
+    shown = name or class_of(module).__name__
+    is_of_rows = _looks_at_rows(module)
     for suffix, leaf in notes.leaves(output):
         if not isinstance(leaf, torch.Tensor):
             continue
         key = notebook.next_key(notes.OUTPUT, shown + suffix)
-        notebook.add(key, leaf, line, kind)
+        notebook.add(key, leaf, line, is_of_rows)
         if leaf.requires_grad:
             gradient = notes.Key(notes.OUTPUT_GRADIENT, key.name, key.occurrence)
             notebook.counts[notes.OUTPUT_GRADIENT, key.name] += 1
-            leaf.register_hook(_gradient_noter(notebook, gradient, line, kind))
+            leaf.register_hook(_gradient_noter(notebook, gradient, line))
+
+
+def _looks_at_rows(module: torch.nn.Module) -> bool:
+    """True for a batch norm that has the statistics of its own rank's rows."""
+    is_batch_norm = isinstance(module, torch.nn.modules.batchnorm._BatchNorm)
+    return is_batch_norm and not isinstance(module, torch.nn.SyncBatchNorm)
 
 
 def _gradient_noter(
-    notebook: Notebook, key: notes.Key, line: str, kind: type
+    notebook: Notebook, key: notes.Key, line: str
 ) -> Callable[[torch.Tensor], None]:
     def note_gradient(gradient: torch.Tensor) -> None:
-        notebook.add(key, gradient, line, kind)
+        notebook.add(key, gradient, line)
 
     return note_gradient
 

@@ -11,7 +11,7 @@ import torch
 from simmesh.one_device import notebook as notes
 from simmesh.one_device.layout import Layout
 from simmesh.one_device.nearest import Nearest, factors_of, nearest
-from simmesh.one_device.notebook import Entry, Key, Stray
+from simmesh.one_device.notebook import Key, Stray
 from simmesh.one_device.search import Found, scales_of
 from simmesh.one_device.snapshot import Exact, Snapshot, is_power_of_two, same_bits, ulp_of
 
@@ -203,15 +203,6 @@ def rounding(close: Found, layout: Layout, scales: set[float], follows: bool) ->
         "a limit: it differs by rounding only, as it does where ranks compute it by another "
         "formula than one device, or in other steps"
     )
-
-
-def has_batch_statistics(entry: Entry) -> bool:
-    """True for the output of a batch norm that looks at its own rank's rows only."""
-    module = entry.module
-    if module is None or entry.key.kind != notes.OUTPUT:
-        return False
-    is_batch_norm = issubclass(module, torch.nn.modules.batchnorm._BatchNorm)
-    return is_batch_norm and not issubclass(module, torch.nn.SyncBatchNorm)
 
 
 def only_subnormal(near: Nearest, dtype: torch.dtype) -> bool:

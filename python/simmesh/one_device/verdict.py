@@ -218,7 +218,7 @@ class _Judge:
             return Finding(key, line, reasons.lost(lost, have))
         summed = self._missing_sum(entry, one, wholes)
         if summed is not None:
-            text = reasons.missing_sum(summed, self.layout)
+            text = reasons.missing_sum(summed, self.layout) + self._source_of_parts(summed)
             return Finding(key, line, text, is_missing_sum=True)
         if self._is_unchanged(entry, one):
             return Finding(key, line, "this step changed it on one device, and on no rank")
@@ -251,6 +251,15 @@ class _Judge:
         is_part = found is not None and any(piece.is_partial for piece in found.pieces)
         return found if is_part else None
 
+    def _source_of_parts(self, found: Found) -> str:
+        """Names the first output in the backward pass whose gradient is a part of the same sum."""
+        dims = set(found.dims_with("P", self.layout))
+        for key, each in self.verdict.layouts.items():
+            is_gradient = key.kind == notes.OUTPUT_GRADIENT
+            if is_gradient and dims & set(each.dims_with("P", self.layout)):
+                return f", as the {key.text} was not"
+        return ""
+
     def _tolerance(self, one: Exact) -> float:
         ulps = ulp_of(one.elements.dtype)
         return min(FOLLOWING * ulps, 0.05) if self.verdict.limits else ROUNDINGS * ulps
@@ -261,7 +270,7 @@ class _Judge:
         """The limit that explains a difference; None if there is none."""
         if self.has_own_statistics:
             return "it follows from statistics of each rank's own rows, and isn't judged"
-        if reasons.has_batch_statistics(entry) and near is not None and not self.verdict.faults:
+        if entry.is_of_rows and near is not None and not self.verdict.faults:
             self.has_own_statistics = True
             return reasons.BATCH_STATISTICS
         follows = bool(self.verdict.limits)
@@ -309,7 +318,7 @@ class _Judge:
 
 def _parameters_in(notebook: Notebook, module: str) -> set[str]:
     """The names of the parameters in a module, which is a root if it has none by its name."""
-    every = {key.name for key in notebook.entries if key.kind == notes.INITIAL}
+    every = notebook.parameter_names
     path = module.partition("[")[0] + "."
     return {name for name in every if name.startswith(path)} or every
 

@@ -147,6 +147,12 @@ def test_a_decorated_test_fails_with_the_report() -> None:
     assert raised.value.comparison.has_faults
 
 
+def test_constant_values_are_counted() -> None:
+    """Would fail if zeros, which any layout fits, passed for a comparison without a word."""
+    comparison = simmesh.same_as_one_device(lambda mesh: torch.zeros(4, 2), ranks=2)
+    assert "1 values have one device's bits; all elements are equal in each of 1" in comparison.text
+
+
 def test_nothing_to_compare_is_an_error() -> None:
     """Would fail if a program that computes nothing passed."""
     with pytest.raises(ValueError, match="got one with nothing to compare"):
@@ -217,7 +223,7 @@ def test_a_recording_takes_the_place_of_one_device(tmp_path: Any) -> None:
         by_hand.megatron(), layouts=[{"tp": 2}], recorded=path
     ).verdicts
     assert verdict.compared > 20
-    with pytest.raises(simmesh.DiffersFromOneDevice, match="gradient of embed.weight"):
+    with pytest.raises(simmesh.DiffersFromOneDevice, match=r"gradient of embed\.weight"):
         simmesh.same_as_one_device(
             by_hand.megatron("no sum in backward"), layouts=[{"tp": 2}], recorded=path
         )

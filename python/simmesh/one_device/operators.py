@@ -200,34 +200,34 @@ def _find(one: Exact, ranks: list[Exact], call: Call, layout: Layout) -> Found |
 
 
 def _at_fault(call: Call, others: Sequence[Call], layout: Layout) -> OperatorAtFault:
-    wrong, pending = [], []
-    for index, one in enumerate(call.inputs):
-        if any(len(each.inputs) != len(call.inputs) for each in others):
-            wrong.append(index)
-            break
-        found = _find(one.exact, [each.inputs[index].exact for each in others], call, layout)
-        if found is None:
-            wrong.append(index)
-        elif any(piece.is_partial for piece in found.pieces):
-            pending.append((index, found))
-    numbers = [
-        (rank, list(call.numbers), list(each.numbers))
-        for rank, each in enumerate(others) if each.numbers != call.numbers
-    ]  # fmt: skip
-    if wrong:
-        text = (
-            f"its operand {wrong[0]} is not one device's, though the results of all operators "
-            "before it are"
-        )
-    elif numbers:
-        rank, one_numbers, other = numbers[0]
-        text = f"it has the numbers {one_numbers} on one device, and {other} on rank {rank}"
-    elif pending and call.name not in _LINEAR:
-        index, found = pending[0]
-        text = f"its operand {index} is {reasons.missing_sum(found, layout)} before it is read"
-    else:
-        text = "its operands are one device's, its result is not"
     wholes = [each.outputs[0].exact if each.outputs else None for each in others]
     return OperatorAtFault(
-        call, text, reasons.first_difference(call.outputs[0].exact, wholes, layout)
-    )
+        call, _reason(call, others, layout),
+        reasons.first_difference(call.outputs[0].exact, wholes, layout),
+    )  # fmt: skip
+
+
+def _reason(call: Call, others: Sequence[Call], layout: Layout) -> str:
+    """Says what an operator does otherwise on the ranks, though the results before it are right."""
+    operands: list[Found] = []
+    for index, one in enumerate(call.inputs):
+        ranks = [each.inputs[index].exact for each in others if index < len(each.inputs)]
+        found = _find(one.exact, ranks, call, layout) if len(ranks) == len(others) else None
+        if found is None:
+            return (
+                f"its operand {index} is not one device's, though the results of all operators "
+                "before it are"
+            )
+        operands.append(found)
+    for rank, each in enumerate(others):
+        if each.numbers != call.numbers:
+            return (
+                f"it has the numbers {list(call.numbers)} on one device, and {list(each.numbers)} "
+                f"on rank {rank}"
+            )
+    for index, found in enumerate(operands):
+        is_part = any(piece.is_partial for piece in found.pieces)
+        if is_part and call.name not in _LINEAR:
+            return f"its operand {index} is {reasons.missing_sum(found, layout)} before it is read"
+    told = "; ".join(f"operand {index} is {found.text}" for index, found in enumerate(operands))
+    return f"its operands are one device's ({told}), its result is not"

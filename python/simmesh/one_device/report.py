@@ -36,7 +36,13 @@ def _headline(verdict: Verdict) -> str:
         return f"{where} {expected}, got others in {len(verdict.findings)}"
     if verdict.limits:
         return f"{where} {expected}, got others in {len(verdict.limits)}, all by limits"
-    return f"{where} {verdict.compared} values have one device's bits"
+    equal = f"{where} {verdict.compared} values have one device's bits"
+    if verdict.constant * 2 <= verdict.compared:
+        return equal
+    return (
+        f"{equal}; all elements are equal in each of {verdict.constant} of them, so a wrong layout "
+        "may not show"
+    )
 
 
 def _of_faults(faults: list[Finding], operator: OperatorAtFault | None) -> list[str]:

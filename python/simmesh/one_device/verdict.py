@@ -53,7 +53,8 @@ class Verdict:
     """The comparison of one layout with one device.
 
     ``layouts`` has how each value lies on the ranks that is one device's. ``skipped`` has what
-    couldn't be compared, with the reason.
+    couldn't be compared, with the reason. ``constant`` is the number of values that are compared
+    and have several elements, all of them equal: a wrong layout of these may not show.
     """
 
     layout: Layout
@@ -61,6 +62,7 @@ class Verdict:
     layouts: dict[Key, Found] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     compared: int = 0
+    constant: int = 0
     operator: OperatorAtFault | None = None
 
     @property
@@ -146,6 +148,7 @@ class _Judge:
             return
         assert one is not None
         self.verdict.compared += 1
+        self.verdict.constant += _is_constant(one)
         lost = [
             rank for rank, each in enumerate(others) if each is not None and each.snapshot is None
         ]
@@ -321,6 +324,11 @@ def _parameters_in(notebook: Notebook, module: str) -> set[str]:
     every = notebook.parameter_names
     path = module.partition("[")[0] + "."
     return {name for name in every if name.startswith(path)} or every
+
+
+def _is_constant(one: Exact) -> bool:
+    elements = one.elements.reshape(-1)
+    return len(elements) > 1 and bool((elements == elements[0]).all())
 
 
 def _is_same(one: Entry | None, other: Entry | None) -> bool:

@@ -68,6 +68,7 @@ def run(
     isolate: Sequence[str | tuple[Any, str]] = (),
     environment: Callable[[int], Mapping[str, str]] | None = None,
     allow_strided: bool = False,
+    local: str = "plain",
     **options: Any,
 ) -> Run:
     """Runs ``body(rank)`` on every rank. ``options`` are those of the core: arithmetic, release,
@@ -78,7 +79,7 @@ def run(
     the variables that a rank has in addition to the host's; torchrun's by default. ``isolate``
     names further state that each rank has for itself: dotted names, or pairs of an object and an
     attribute's name. ``allow_strided`` lets tensors with gaps into collectives, which gloo and NCCL
-    refuse or get wrong.
+    refuse or get wrong. ``local="exact"`` computes the operators of ranks with exact values.
 
     Runs of several threads of the host follow one another. Raises ValueError for more ranks than
     there can be threads.
@@ -95,7 +96,7 @@ def run(
     results: list[Any] = [None] * ranks
 
     def program(rank: int) -> None:
-        with rank_thread():
+        with rank_thread(), _operators(local):
             results[rank] = body(rank)
             rank_state.of_rank().shared.joint_calls.end(rank)
 
@@ -109,6 +110,15 @@ def run(
         )  # fmt: skip
         made_groups = rank_state.made_groups()
     return Run(outcome, results, made_groups)
+
+
+def _operators(local: str) -> contextlib.AbstractContextManager[Any]:
+    """The operators of a rank: torch's own, or exact ones."""
+    if local == "plain":
+        return contextlib.nullcontext()
+    from simmesh.torch.exact.mode import exact_operators
+
+    return exact_operators()
 
 
 def _show_python_calls_of_crashes() -> None:

@@ -257,3 +257,22 @@ def local_means(mesh: DeviceMesh) -> torch.Tensor:
     loss = F.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
     loss.backward()
     return loss.detach()
+
+
+def accumulation(mesh: DeviceMesh) -> torch.Tensor:
+    """Micro-batches, which have other rows on ranks than on one device."""
+    torch.manual_seed(0)
+    model = Net()
+    for layer in (model.first, model):
+        fully_shard(layer, mesh=mesh["dp"])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    total = torch.zeros(())
+    parts = rows_of(mesh, "dp", tokens()).chunk(2)
+    for index, part in enumerate(parts):
+        model.set_requires_gradient_sync(index == len(parts) - 1)  # type: ignore[operator]
+        logits = model(part[:, :-1]).flatten(0, 1)
+        loss = F.cross_entropy(logits, part[:, 1:].flatten()) / len(parts)
+        loss.backward()
+        total = total + loss.detach()
+    optimizer.step()
+    return total

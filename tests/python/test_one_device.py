@@ -64,6 +64,12 @@ def test_programs_that_reduce_by_hand_are_equal(
         assert verdict.compared > 20
 
 
+def test_micro_batches_have_other_rows_on_ranks() -> None:
+    """Would fail if the first micro-batch of each rank had to be that of one device."""
+    for verdict in compared(programs.accumulation, {"dp": 2}, {"dp": 4}):
+        assert text_of(verdict, "output", "head") == "S(0)" and not verdict.skipped
+
+
 def text_of(verdict: Any, kind: str, name: str) -> str:
     """The layout of a value."""
     return next(

@@ -4,6 +4,7 @@ explains it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,9 +16,9 @@ import one_device_by_hand as by_hand
 import one_device_programs as programs
 import simmesh
 from simmesh.one_device import comparison as comparisons
+from simmesh.one_device.judge import judge
 from simmesh.one_device.layout import Layout
 from simmesh.one_device.snapshot import Exact
-from simmesh.one_device.verdict import judge
 
 ADDED_UP = "a part of a sum: it was not added up over"
 
@@ -199,7 +200,7 @@ def test_every_value_is_looked_at() -> None:
         elements = entry.snapshot.exact.elements.clone()
         elements.view(-1)[0] = elements.view(-1)[0] * 2 + 1
         snapshot = type(entry.snapshot)(Exact(elements), entry.snapshot.declared)
-        ranks[1].entries[key] = type(entry)(key, snapshot, entry.line)
+        ranks[1].entries[key] = replace(entry, snapshot=snapshot)
         found = {each.key for each in judge(one, ranks, layout).findings}
         assert found == {key}, key
         ranks[1].entries[key] = entry

@@ -161,8 +161,8 @@ def _compare(
     recorded: str | os.PathLike[str] | None,
 ) -> Comparison:  # fmt: skip
     __tracebackhide__ = True
+    from simmesh.one_device.judge import judge
     from simmesh.one_device.recorded import read
-    from simmesh.one_device.verdict import judge
 
     references: dict[Layout, Notebook] = {}
     comparison = Comparison()

@@ -57,7 +57,8 @@ class Key:
 class Entry:
     """A value that was noted. ``snapshot`` is None for a gradient that isn't there. ``line`` is
     the program's: "train.py:12". ``is_of_rows`` says that it is the output of a module that looks
-    at the rows of its own rank, as a batch norm does.
+    at the rows of its own rank, as a batch norm does. ``step`` is the number of optimizer steps
+    before.
     """
 
     key: Key
@@ -65,6 +66,7 @@ class Entry:
     line: str
     is_of_rows: bool = False
     is_whole: bool = False
+    step: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Notebook:
         snapshot = snapshot_of(value)
         if snapshot is None and value is not None:
             return
-        self.entries[key] = Entry(key, snapshot, line, is_of_rows, is_whole)
+        self.entries[key] = Entry(key, snapshot, line, is_of_rows, is_whole, self.steps)
         if self.listener is not None:
             self.listener(key)
 

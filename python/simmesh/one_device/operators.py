@@ -49,11 +49,12 @@ class Call:
 @dataclass(frozen=True)
 class Window:
     """The part of a run that is logged: after ``begin`` is noted, or from the start, until ``end``
-    is noted.
+    is noted; of a backward pass alone if ``is_backward``.
     """
 
     begin: Key | None
     end: Key
+    is_backward: bool = False
 
 
 class OperatorLog(TorchDispatchMode):
@@ -89,11 +90,12 @@ class OperatorLog(TorchDispatchMode):
         kwargs = kwargs or {}
         if any(each not in _PLAIN for each in types):
             return NotImplemented
-        if not self._is_open or FakeTensor in types or _is_left_out(func):
+        node = torch._C._current_autograd_node()
+        is_in_window = self._is_open and (node is not None or not self.window.is_backward)
+        if not is_in_window or FakeTensor in types or _is_left_out(func):
             return func(*args, **kwargs)
         inputs = _snapshots((*args, *kwargs.values()))
         result = func(*args, **kwargs)
-        node = torch._C._current_autograd_node()
         line = _core.call_site() if node is None else _line_of(node)
         module = self._modules[-1] if self._modules and node is None else ""
         name = str(func).rpartition(".")[0]

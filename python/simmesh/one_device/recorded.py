@@ -32,6 +32,7 @@ def _row(entry: Entry) -> dict[str, Any]:
     return {
         "kind": entry.key.kind, "name": entry.key.name, "occurrence": entry.key.occurrence,
         "line": entry.line, "is_of_rows": entry.is_of_rows, "is_whole": entry.is_whole,
+        "step": entry.step,
         "is_number": snapshot is not None and snapshot.is_number,
         "elements": None if whole is None else whole.elements,
     }  # fmt: skip
@@ -55,7 +56,7 @@ def read(path: str | os.PathLike[str]) -> Notebook:
         if elements is not None:
             snapshot = Snapshot(Exact(elements), is_number=row["is_number"])
         notebook.entries[key] = Entry(
-            key, snapshot, row["line"], row["is_of_rows"], row["is_whole"]
+            key, snapshot, row["line"], row["is_of_rows"], row["is_whole"], row["step"]
         )
         notebook.counts[key.kind, key.name] += 1
     return notebook

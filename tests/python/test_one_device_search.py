@@ -16,7 +16,7 @@ from simmesh.one_device.layout import Layout
 from simmesh.one_device.names import Names
 from simmesh.one_device.nearest import factor_of, factors_of, nearest
 from simmesh.one_device.notebook import Key, Notebook, leaves
-from simmesh.one_device.numbering import renumber
+from simmesh.one_device.numbering import with_names_of
 from simmesh.one_device.search import Allowed, find
 from simmesh.one_device.snapshot import Exact, same_bits, snapshot_of
 
@@ -186,11 +186,21 @@ def test_numbers_are_matched_by_the_bits() -> None:
     weights = [numbers(2, 2, seed=seed) for seed in range(4)]
     one = notebook_of(**{f"experts_{index}_w": each for index, each in enumerate(weights)})
     rank = notebook_of(experts_0_w=weights[2], experts_1_w=weights[3])
-    assert renumber(one, rank).parameter_names == {"experts.2.w", "experts.3.w"}
+    assert with_names_of(one, rank).parameter_names == {"experts.2.w", "experts.3.w"}
     same = notebook_of(experts_0_w=weights[0], experts_1_w=weights[1])
-    assert renumber(one, same).parameter_names == {"experts.0.w", "experts.1.w"}
+    assert with_names_of(one, same).parameter_names == {"experts.0.w", "experts.1.w"}
     other = notebook_of(experts_0_w=weights[3], experts_1_w=weights[1])
-    assert renumber(one, other).parameter_names == {"experts.0.w", "experts.1.w"}
+    assert with_names_of(one, other).parameter_names == {"experts.0.w", "experts.1.w"}
+
+
+def test_a_wrapper_of_ones_own_has_no_name() -> None:
+    """Would fail if a wrapper that only the ranks have, or only one device, left nothing equal."""
+    plain = notebook_of(first_w=numbers(2, seed=1), second_w=numbers(2, seed=2))
+    wrapped = notebook_of(inner_first_w=numbers(2, seed=1), inner_second_w=numbers(2, seed=2))
+    assert with_names_of(plain, wrapped).parameter_names == plain.parameter_names
+    assert with_names_of(wrapped, plain).parameter_names == wrapped.parameter_names
+    other = notebook_of(third_w=numbers(2, seed=1))
+    assert with_names_of(plain, other).parameter_names == {"third.w"}
 
 
 def test_snapshots_keep_what_a_tensor_was() -> None:

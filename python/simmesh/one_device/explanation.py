@@ -56,6 +56,8 @@ class _Explanation:
         details = reasons.details(value.one, near, pieces, self.layout)
         if not broken and key.kind not in notes.MAY_BE_PENDING and near is not None:
             broken = reasons.broken_replicas(near, pieces, self.layout)
+        if key.kind == notes.BUFFER and self._has_own_statistics():
+            broken = ""
         limit = None if broken else self._limit(near)
         if limit is not None:
             return Finding(key, line, limit, details, is_limit=True)
@@ -93,7 +95,7 @@ class _Explanation:
 
     def _limit(self, near: Nearest | None) -> str | None:
         """The limit that explains a difference; None if there is none."""
-        if any(each.text == reasons.BATCH_STATISTICS for each in self.verdict.findings):
+        if self._has_own_statistics():
             return "it follows from statistics of each rank's own rows, and isn't judged"
         if self.entry.is_of_rows and near is not None and not self.verdict.faults:
             return reasons.BATCH_STATISTICS
@@ -111,6 +113,9 @@ class _Explanation:
             return None
         self.verdict.layouts[self.entry.key] = close
         return reasons.rounding(close, self.layout, self._scales(), follows)
+
+    def _has_own_statistics(self) -> bool:
+        return any(each.text == reasons.BATCH_STATISTICS for each in self.verdict.findings)
 
     def _scales(self) -> set[float]:
         return {found.scale for found in self.verdict.layouts.values()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from simmesh.one_device import notebook as notes
 from simmesh.one_device import reasons
@@ -10,8 +11,8 @@ from simmesh.one_device.assembly import NotJudged
 from simmesh.one_device.explanation import explain
 from simmesh.one_device.layout import Layout
 from simmesh.one_device.notebook import Entry, Notebook
-from simmesh.one_device.numbering import renumber
-from simmesh.one_device.search import Found, find
+from simmesh.one_device.numbering import with_names_of
+from simmesh.one_device.search import Allowed, Found, find
 from simmesh.one_device.value import Value, of_calls, of_one_call
 from simmesh.one_device.verdict import Finding, Verdict
 
@@ -22,7 +23,7 @@ _Name = tuple[str, str, int]
 
 def judge(one: Notebook, ranks: Sequence[Notebook], layout: Layout) -> Verdict:
     """Compares all that one device noted with the ranks, in the order of one device's program."""
-    return _Judge(one, [renumber(one, each) for each in ranks], layout).run()
+    return _Judge(one, [with_names_of(one, each) for each in ranks], layout).run()
 
 
 class _Judge:
@@ -35,6 +36,7 @@ class _Judge:
 
     def run(self) -> Verdict:
         self._strays()
+        self._expect_names()
         judged: set[_Name] = set()
         for key, entry in self.one.entries.items():
             name = (key.kind, key.name, entry.step)
@@ -50,6 +52,14 @@ class _Judge:
     def _strays(self) -> None:
         for each in [*self.one.strays[:1], *self.ranks[0].strays[:1]][-1:]:
             self.verdict.findings.append(Finding(None, each.line, reasons.stray(each)))
+
+    def _expect_names(self) -> None:
+        """Finds that ranks have none of one device's parameters: then little would be compared."""
+        one = self.one.parameter_names
+        ranks = set().union(*(each.parameter_names for each in self.ranks))
+        if one and not one & ranks:
+            text = reasons.other_names(one, ranks)
+            self.verdict.findings.append(Finding(None, "at the end", text))
 
     def _judge(self, entry: Entry, name: _Name) -> bool:
         """Judges a value. Returns True if all calls of its step were looked at together."""
@@ -99,7 +109,7 @@ class _Judge:
         """True if the ranks have one device's value, in a layout that is noted."""
         if value.lost:
             return False
-        found = find(value.one, value.wholes, self.layout, value.allowed)
+        found = find(value.one, value.wholes, self.layout, self._allowed(value))
         if found is None:
             found = self._of_one_stage(value)
         if found is None:
@@ -108,6 +118,15 @@ class _Judge:
         for key in keys or [value.entry.key]:
             self.verdict.layouts[key] = found
         return True
+
+    def _allowed(self, value: Value) -> Allowed:
+        """The forms of a value. Gradients and states lie as the parameters did at first."""
+        key = value.entry.key
+        if key.kind not in notes.OF_PARAMETERS or key.kind == notes.INITIAL:
+            return value.allowed
+        name = key.name.rpartition(" of ")[2]
+        first = self.verdict.layouts.get(notes.Key(notes.INITIAL, name, 0))
+        return replace(value.allowed, reordered=first is not None and first.is_reordered)
 
     def _find(self, value: Value) -> None:
         finding = explain(value, self.one, self.ranks, self.verdict)
@@ -138,9 +157,8 @@ class _Judge:
 
     def _absent(self, entry: Entry, others: list[Entry | None]) -> None:
         if all(each is None for each in others):
-            if entry.key.kind in (notes.GRADIENT, notes.PARAMETER) and entry.snapshot is not None:
-                text = "one device has it, no rank has a parameter of this name"
-                self.verdict.skipped[entry.key.text] = text
+            if entry.snapshot is not None:
+                self.verdict.skipped[f"{entry.key.kind} {entry.key.name}"] = "no rank has it"
             return
         if entry.snapshot is not None:
             text = "one device has one, no rank has"

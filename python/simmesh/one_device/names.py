@@ -38,6 +38,7 @@ class Names:
 
     def __init__(self) -> None:
         self.parameters: dict[str, torch.Tensor] = {}
+        self.buffers: dict[str, torch.Tensor] = {}
         self._of_module: dict[int, tuple[torch.nn.Module, str]] = {}
         self._roots: dict[int, str] = {}
         self._of_parameter: dict[int, tuple[torch.Tensor, str]] = {}
@@ -71,6 +72,9 @@ class Names:
             for key, parameter in each._parameters.items():
                 if parameter is not None:
                     self.add_parameter(f"{name}.{key}" if name else key, parameter)
+            for key, buffer in each._buffers.items():
+                if buffer is not None:
+                    self.buffers[f"{name}.{key}" if name else key] = buffer
         return [name for name in self.parameters if name not in known_parameters]
 
     def _new_root(self, root: torch.nn.Module) -> str:

@@ -22,6 +22,7 @@ LEFT_GRADIENT = "gradient left at the end"
 NORM = "gradient norm"
 PARAMETER = "parameter"
 STATE = "optimizer state"
+BUFFER = "buffer"
 NOTED = "noted value"
 RETURNED = "returned value"
 
@@ -32,6 +33,9 @@ _OF_SOMETHING = frozenset({OUTPUT, OUTPUT_GRADIENT, GRADIENT, CLIPPED, LEFT_GRAD
 
 #: Gradients of parameters at some moment.
 OF_GRADIENTS = frozenset({GRADIENT, CLIPPED, LEFT_GRADIENT})
+
+#: Parameters, their gradients and states: a rank may keep their rows in an order of its own.
+OF_PARAMETERS = OF_GRADIENTS | {INITIAL, PARAMETER, STATE}
 
 #: Kinds that come with the program's modules and not with the program's own words.
 OF_MODULES = frozenset({OUTPUT, OUTPUT_GRADIENT})

@@ -1,5 +1,5 @@
-"""Numbers of modules that a rank counts from 0, though they are others on one device: experts and
-stages.
+"""Names that a rank has otherwise than one device: below a wrapper of the program's own, and
+numbers of experts and stages that it counts from 0.
 """
 
 from __future__ import annotations
@@ -7,19 +7,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Callable
 
 from simmesh.one_device import notebook as notes
 from simmesh.one_device.notebook import Entry, Key, Notebook
 from simmesh.one_device.snapshot import same_bits
 
 
-def renumber(one: Notebook, rank: Notebook) -> Notebook:
+def with_names_of(one: Notebook, rank: Notebook) -> Notebook:
     """A rank's notebook with the names of one device.
 
-    Where one device has "experts.0" to "experts.3" and the rank "experts.0" and "experts.1", the
-    rank may hold the last two. The parameters tell by their bits, as they are when they are noted
-    first.
+    A wrapper that only one of the two has is left out: "inner.layers.0" is "layers.0". Where one
+    device has "experts.0" to "experts.3" and the rank "experts.0" and "experts.1", the rank may
+    hold the last two. The parameters tell by their bits, as they are when they are noted first.
     """
+    rank = _without_wrapper(one, rank)
     for prefix, here in _numbers(rank).items():
         whole = _numbers(one).get(prefix, set())
         if here < whole and here == set(range(len(here))):
@@ -27,6 +29,27 @@ def renumber(one: Notebook, rank: Notebook) -> Notebook:
             if offset:
                 rank = _renamed(rank, prefix, offset)
     return rank
+
+
+def _without_wrapper(one: Notebook, rank: Notebook) -> Notebook:
+    here, there = rank.parameter_names, one.parameter_names
+    if not here or not there or here & there:
+        return rank
+    prefix = _prefix(here, there)
+    if prefix:
+        return _moved_all(rank, lambda path: path.removeprefix(prefix))
+    prefix = _prefix(there, here)
+    return _moved_all(rank, lambda path: prefix + path) if prefix else rank
+
+
+def _prefix(longer: set[str], shorter: set[str]) -> str:
+    """The text that all names of one set have before those of the other; "" if there is none."""
+    first = min(shorter)
+    for name in sorted(longer):
+        prefix = name[: -len(first)]
+        if name.endswith("." + first) and {prefix + each for each in shorter} <= longer:
+            return prefix
+    return ""
 
 
 def _numbers(notebook: Notebook) -> dict[str, set[int]]:
@@ -78,19 +101,34 @@ def _is_below(name: str, prefix: str) -> bool:
 
 
 def _moved(key: Key, prefix: str, offset: int) -> Key:
+    return _with_path(key, lambda path: _moved_path(path, prefix, offset))
+
+
+def _moved_path(path: str, prefix: str, offset: int) -> str:
     begin = f"{prefix}." if prefix else ""
-    state, link, path = key.name.rpartition(" of ")
     rest = path[len(begin) :]
     number = rest.partition(".")[0].partition("[")[0]
-    moved = f"{state}{link}{begin}{int(number) + offset}{rest[len(number) :]}"
-    return Key(key.kind, moved, key.occurrence)
+    return f"{begin}{int(number) + offset}{rest[len(number) :]}"
+
+
+def _with_path(key: Key, change: Callable[[str], str]) -> Key:
+    state, link, path = key.name.rpartition(" of ")
+    return Key(key.kind, f"{state}{link}{change(path)}", key.occurrence)
 
 
 def _renamed(notebook: Notebook, prefix: str, offset: int) -> Notebook:
+    return _moved_all(
+        notebook,
+        lambda path: _moved_path(path, prefix, offset) if _is_below(path, prefix) else path,
+    )
+
+
+def _moved_all(notebook: Notebook, change: Callable[[str], str]) -> Notebook:
     renamed = Notebook()
     renamed.strays = notebook.strays
     for key, entry in notebook.entries.items():
-        new = _moved(key, prefix, offset) if _is_below(key.name, prefix) else key
+        is_own = key.kind in (notes.NOTED, notes.RETURNED)
+        new = key if is_own else _with_path(key, change)
         renamed.entries[new] = replace(entry, key=new)
     renamed.counts = _counts(renamed.entries)
     return renamed

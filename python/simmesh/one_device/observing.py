@@ -60,6 +60,7 @@ def run_observed(program: Callable[..., Any], mesh: Any, notebook: Notebook) -> 
         has_gradients = any(kind == notes.GRADIENT for kind, _ in notebook.counts)
         _note_gradients(notebook, notes.LEFT_GRADIENT if has_gradients else notes.GRADIENT)
         _note_parameters(notebook, notes.PARAMETER, list(notebook.names.parameters))
+        _note_buffers(notebook)
     finally:
         notes.open_notebook(None)
         for each in handles:
@@ -163,6 +164,7 @@ def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
     notebook.steps += 1
     notebook.is_clipped = False
     _note_parameters(notebook, notes.PARAMETER, list(notebook.names.parameters))
+    _note_buffers(notebook)
     line = notebook.line()
     for parameter, state in optimizer.state.items():
         name = notebook.names.of_parameter(parameter)
@@ -200,3 +202,9 @@ def _note_parameters(notebook: Notebook, kind: str, names: list[str]) -> None:
     line = notebook.line()
     for name in names:
         notebook.add(notebook.next_key(kind, name), notebook.names.parameters[name], line)
+
+
+def _note_buffers(notebook: Notebook) -> None:
+    line = notebook.line()
+    for name, buffer in notebook.names.buffers.items():
+        notebook.add(notebook.next_key(notes.BUFFER, name), buffer, line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import torch
@@ -31,6 +31,15 @@ def stray(found: Stray) -> str:
         f"the optimizer {found.optimizer} steps {found.count} parameters that belong to no module "
         "that was called, and none has a gradient: expected an optimizer that is made after the "
         "modules are wrapped, since wrappers replace parameters"
+    )
+
+
+def other_names(one: Iterable[str], ranks: Iterable[str]) -> str:
+    """Says that ranks have no parameter with a name of one device."""
+    here, there = sorted(ranks), sorted(one)
+    return (
+        f"expected parameters with one device's names, such as {_listed(there[:3])}, on the ranks, "
+        f"got {_listed(here[:3]) if here else 'none'}"
     )
 
 

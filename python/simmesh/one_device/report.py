@@ -18,10 +18,11 @@ def report(verdict: Verdict) -> str:
     faults = verdict.faults
     if faults:
         lines += _of_faults(faults, verdict.operator)
-    if verdict.limits:
-        lines += _told(verdict.limits[0])
-        if len(verdict.limits) > 1:
-            lines.append(f"  {len(verdict.limits) - 1} more values differ by limits")
+    limits = verdict.limits_before_faults
+    if limits:
+        lines += _told(limits[0])
+        if len(limits) > 1:
+            lines.append(f"  {len(limits) - 1} more values differ by limits")
     for name, reason in list(verdict.skipped.items())[:_SHOWN_MAX]:
         lines.append(f"  not compared: {name}: {reason}")
     if len(verdict.skipped) > _SHOWN_MAX:

@@ -35,7 +35,7 @@ class Value:
         return Allowed(
             pending=kind in notes.MAY_BE_PENDING and not self.entry.is_whole,
             scale=kind == notes.OUTPUT_GRADIENT,
-            reordered=kind in notes.OF_MODULES,
+            reordered=kind in notes.OF_MODULES or kind == notes.INITIAL,
         )
 
     @property

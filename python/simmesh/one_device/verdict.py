@@ -64,6 +64,12 @@ class Verdict:
         """The findings that are due to limits of exact arithmetic."""
         return [each for each in self.findings if each.is_limit]
 
+    @property
+    def limits_before_faults(self) -> list[Finding]:
+        """The limits that don't follow from a fault."""
+        first = next((at for at, each in enumerate(self.findings) if not each.is_limit), None)
+        return [each for each in self.findings[:first] if each.is_limit]
+
     def window(self, one: Notebook) -> Window | None:
         """The part of the program in which an operator made the first value at fault; None if
         that value was made by no operator, or the finding says all.

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from simmesh._core import exact
 from simmesh._core.exact import Record, Values
 
 #: Entries that are worth a look for storages that are gone.
@@ -84,15 +83,27 @@ def keep(tensor: torch.Tensor, moved: Values) -> None:
     """Rounds moved values into a tensor and keeps them, unless it belongs to a parameter."""
     if tensor.numel() == 0:
         return
+    record = record_to_keep(tensor)
+    if record is None:
+        moved.round_into(tensor)
+    else:
+        record.write(tensor, moved)
+
+
+def record_to_keep(tensor: torch.Tensor) -> Record | None:
+    """The record of a floating tensor's storage, which is made where there is none; None for a
+    parameter's storage. A tensor of another dtype gets no record of its own.
+    """
+    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+        return record_of(tensor)
     storage = tensor.untyped_storage()
     kept = _entry(storage)
     if kept.is_rounded:
-        moved.round_into(tensor)
-        return
+        return None
     record = kept.record_for(storage.nbytes())
     if record is None:
         record = kept.record = Record(kept.bytes)
-    record.write(tensor, moved)
+    return record
 
 
 def drop(tensor: torch.Tensor) -> None:
@@ -123,6 +134,12 @@ def round_parameter(tensor: torch.Tensor) -> None:
     kept.record = None
 
 
+def is_parameter(tensor: torch.Tensor) -> bool:
+    """True for an element of a parameter's storage, or the parameter itself."""
+    kept = _kept.get(tensor.untyped_storage()._cdata)
+    return (kept is not None and kept.is_rounded) or isinstance(tensor, torch.nn.Parameter)
+
+
 def nbytes() -> int:
     """The bytes that all records take."""
     _forget_dead()
@@ -148,6 +165,6 @@ def _forget_dead() -> None:
 
 
 __all__ = [
-    "Record", "Values", "carried", "drop", "exact", "has", "keep", "nbytes", "record_of",
+    "Record", "Values", "carried", "drop", "has", "is_parameter", "keep", "nbytes", "record_of",
     "round_parameter", "scope", "values", "write",
 ]  # fmt: skip

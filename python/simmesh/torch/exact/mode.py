@@ -16,6 +16,7 @@ from simmesh.torch.exact.companions import scope
 from simmesh.torch.exact.dispatch import is_floating
 from simmesh.torch.exact.families import load
 from simmesh.torch.exact.optimizers import noticed_steps
+from simmesh.torch.exact.parameters import noticed_parameters
 from simmesh.torch.exact.shapes import kinds_of
 from simmesh.torch.exact.tables import Handler, Operator, tensors_in
 
@@ -52,7 +53,7 @@ def exact_operators() -> Iterator[ExactMode]:
     load()
     before = scope.mode, scope.steps
     mode = ExactMode()
-    with noticed_steps(), mode:
+    with noticed_steps(), noticed_parameters(), mode:
         scope.mode, scope.steps = mode, 0
         try:
             yield mode

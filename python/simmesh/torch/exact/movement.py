@@ -9,7 +9,7 @@ import torch
 
 from simmesh._core.exact import Values
 from simmesh.torch.exact import companions, tables
-from simmesh.torch.exact.companions import carried, drop, has, keep
+from simmesh.torch.exact.companions import carried, drop, has, is_parameter, keep
 from simmesh.torch.exact.dispatch import is_backward
 from simmesh.torch.exact.tables import Operator, tensors_in
 
@@ -20,8 +20,7 @@ def assign(target: torch.Tensor, source: torch.Tensor) -> None:
     """
     if not target.dtype.is_floating_point:
         return
-    is_same = source.dtype is target.dtype
-    if has(source) and source.dtype.is_floating_point and (is_same or is_backward()):
+    if _carries(source, target):
         shaped = source if source.shape == target.shape else source.expand(target.shape)
         keep(target, carried(shaped))
     else:
@@ -40,18 +39,23 @@ def _copy(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     target, source = args[0], args[1]
     if target.data_ptr() == source.data_ptr() and target.stride() == source.stride():
         return target
-    if has(source):
-        moved = carried(source) if source.dtype.is_floating_point else None
+    if not _carries(source, target):
         func(*args, **options)
-        is_kept = moved is not None and (source.dtype is target.dtype or is_backward())
-        if is_kept and target.dtype.is_floating_point:
-            assert moved is not None
-            keep(target, moved if source.shape == target.shape else _spread(moved, source, target))
-            return target
-    else:
-        func(*args, **options)
-    drop(target)
+        drop(target)
+        return target
+    moved = carried(source)
+    func(*args, **options)
+    keep(target, moved if source.shape == target.shape else _spread(moved, source, target))
     return target
+
+
+def _carries(source: torch.Tensor, target: torch.Tensor) -> bool:
+    """True if more than the target's own elements may stand behind them after a copy."""
+    if source.dtype is target.dtype:
+        return has(source) and source.dtype.is_floating_point
+    if not (source.dtype.is_floating_point and target.dtype.is_floating_point):
+        return False
+    return is_backward() and not is_parameter(source)
 
 
 def _spread(moved: Values, source: torch.Tensor, target: torch.Tensor) -> Values:

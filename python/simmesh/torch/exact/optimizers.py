@@ -5,18 +5,17 @@ Copies and collectives of a step still carry, since a gradient may be reduced in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
 
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import round_parameter, scope
+from simmesh.torch.exact.companions import scope
 
 tables.safe(
     "optimizers",
@@ -29,26 +28,19 @@ tables.safe(
     "_amp_update_scale _amp_update_scale_",
 )
 
-_modes = 0
-_hooks: list[Any] = []
-
 
 @contextmanager
 def noticed_steps() -> Iterator[None]:
-    """Notices the steps of optimizers while any thread is in the mode."""
-    global _modes
-    if _modes == 0:
-        _hooks.append(register_optimizer_step_pre_hook(_begin))
-        _hooks.append(register_optimizer_step_post_hook(_end))
-        _hooks.append(torch.nn.modules.module.register_module_parameter_registration_hook(_made))
-    _modes += 1
+    """Notices the steps of this rank's optimizers. Each rank has hooks of its own."""
+    handles = [
+        register_optimizer_step_pre_hook(_begin),
+        register_optimizer_step_post_hook(_end),
+    ]
     try:
         yield
     finally:
-        _modes -= 1
-        if _modes == 0:
-            while _hooks:
-                _hooks.pop().remove()
+        for handle in handles:
+            handle.remove()
 
 
 def _begin(optimizer: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -76,20 +68,3 @@ def _outside(closure: Any) -> Any:
             scope.steps = steps
 
     return outside
-
-
-def _made(module: Any, name: str, parameter: Any) -> None:
-    if scope.mode is not None and isinstance(parameter, torch.Tensor):
-        round_local(parameter)
-
-
-def round_local(parameter: Any) -> None:
-    """Lets a parameter, or this rank's part of it, carry nothing."""
-    from torch.distributed.tensor import DTensor
-
-    local = parameter._local_tensor if isinstance(parameter, DTensor) else parameter
-    if type(local) in (torch.Tensor, torch.nn.Parameter) and local.device.type == "cpu":
-        round_parameter(local)
-
-
-Closure = Callable[[], Any]

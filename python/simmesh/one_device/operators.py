@@ -189,15 +189,19 @@ def _by_name(calls: Sequence[Call]) -> dict[str, list[Call]]:
 def _same(call: Call, others: Sequence[Call], layout: Layout) -> bool:
     if any(len(each.outputs) != len(call.outputs) for each in others):
         return False
+    # Half of a value on each of two ranks may be meant, as bias / 2 is, or a wrong number.
+    equal_parts = all(each.numbers == call.numbers for each in others)
     return all(
-        _find(output.exact, [each.outputs[index].exact for each in others], call, layout)
-        is not None
+        _find(output.exact, [each.outputs[index].exact for each in others], call, layout,
+              equal_parts) is not None
         for index, output in enumerate(call.outputs)
-    )
+    )  # fmt: skip
 
 
-def _find(one: Exact, ranks: list[Exact], call: Call, layout: Layout) -> Found | None:
-    allowed = Allowed(pending=True, scale=call.is_backward, reordered=True, equal_parts=True)
+def _find(
+    one: Exact, ranks: list[Exact], call: Call, layout: Layout, equal_parts: bool = True
+) -> Found | None:
+    allowed = Allowed(pending=True, scale=call.is_backward, reordered=True, equal_parts=equal_parts)
     return find(one, list(ranks), layout, allowed)
 
 

@@ -50,7 +50,7 @@ def _of_faults(faults: list[Finding], operator: OperatorAtFault | None) -> list[
     gradients = [
         each for each in faults if each.key is not None and each.key.kind == notes.GRADIENT
     ]
-    own = [each for each in faults[1:] if each.is_missing_sum or each.key is None]
+    own = _by_themselves(faults)
     lines = ["first: " + "\n".join(_told(faults[0])).strip()]
     if operator is not None:
         lines += _of_operator(operator)
@@ -68,11 +68,23 @@ def _of_faults(faults: list[Finding], operator: OperatorAtFault | None) -> list[
     return lines
 
 
+def _by_themselves(faults: list[Finding]) -> list[Finding]:
+    """The faults behind the first that don't follow from it: missing sums, each name once."""
+    found, names = [], {faults[0].key.name if faults[0].key is not None else ""}
+    for each in faults[1:]:
+        if each.key is None:
+            found.append(each)
+        elif each.is_missing_sum and each.key.name not in names:
+            names.add(each.key.name)
+            found.append(each)
+    return found
+
+
 def _of_operator(found: OperatorAtFault) -> list[str]:
     call = found.call
     inside = f" in {call.module}" if call.module else ""
-    of_backward = " in the backward pass of it" if call.is_backward else ""
-    where = f"{call.name}{inside}, {call.line}{of_backward}"
+    line = f"the backward pass of {call.line}" if call.is_backward else call.line
+    where = f"{call.name}{inside}, {line}"
     lines = [f"  first operator that differs: {where}: {found.text}"]
     return [*lines, f"    {found.details}"] if found.details else lines
 

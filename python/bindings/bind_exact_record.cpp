@@ -28,9 +28,8 @@ void bind_exact_record(nb::module_& module) {
           nb::arg("tensor"), nb::arg("values"),
           "Rounds values into the elements, and keeps those that aren't their elements.")
       .def(
-          "drop",
-          [](ExactRecord& self, nb::handle tensor) { self.drop(elements_of_storage(tensor)); },
-          nb::arg("tensor"), "Ends what stands behind the elements.")
+          "drop", [](ExactRecord& self, nb::handle tensor) { self.drop(bytes_of_storage(tensor)); },
+          nb::arg("tensor"), "Ends what stands behind the elements, of any dtype.")
       .def_prop_ro("nbytes", &ExactRecord::nbytes);
 }
 

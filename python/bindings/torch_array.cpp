@@ -112,10 +112,15 @@ HostArray torch_array(nb::handle tensor, ReduceOp reduce) {
   return array;
 }
 
+bool holds_floats(nb::handle tensor) {
+  const TorchDtype& dtype = dtype_of(tensor);
+  bool is_number = dtype.carried == Carried::itself || dtype.carried == Carried::complex;
+  return is_number && is_floating_point(dtype.carrier);
+}
+
 ElementArray element_array(nb::handle tensor) {
   const TorchDtype& dtype = dtype_of(tensor);
-  bool is_carried = dtype.carried == Carried::itself || dtype.carried == Carried::complex;
-  if (!is_carried || !is_floating_point(dtype.carrier))
+  if (!holds_floats(tensor))
     raise(ErrorKind::type_error, "python/torch_array",
           "expected float64, float32, float16, bfloat16 or complex elements, got torch.{}",
           dtype.name);

@@ -25,6 +25,9 @@ HostArray torch_array(nanobind::handle tensor, ReduceOp reduce);
 // elements. Raises a TypeError for another dtype.
 ElementArray element_array(nanobind::handle tensor);
 
+// holds_floats is true for a floating or complex tensor.
+bool holds_floats(nanobind::handle tensor);
+
 // index_list copies a tensor of int64. Raises a TypeError for another dtype.
 std::vector<std::int64_t> index_list(nanobind::handle tensor);
 

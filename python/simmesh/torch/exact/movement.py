@@ -30,7 +30,8 @@ def assign(target: torch.Tensor, source: torch.Tensor) -> None:
 @tables.exact("movement", "clone _to_copy contiguous _lazy_clone lift_fresh_copy")
 def _copied(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     result = func(*args, **options)
-    assign(result, args[0])
+    if isinstance(args[0], torch.Tensor):  # transforms copy plain numbers too
+        assign(result, args[0])
     return result
 
 

@@ -85,17 +85,12 @@ ExactContent sum_of_two(const ExactContent& a, const ExactContent& b) {
   return sum;
 }
 
-ExactPair product_of_pairs(double a, double a_low, double b, double b_low) {
-  ExactPair product = multiplied(a, b);
-  auto add = [&product](double x, double y) {
-    ExactPair term = multiplied(x, y);
-    product = added(added(product, term.high), term.low);
-    product.missed += term.missed;
-  };
-  add(a, b_low);
-  add(a_low, b);
-  add(a_low, b_low);
-  return product;
+// Adds a * b to a product of other parts.
+ExactPair plus_product(const ExactPair& product, double a, double b) {
+  ExactPair term = multiplied(a, b);
+  ExactPair sum = added(added(product, term.high), term.low);
+  sum.missed += term.missed;
+  return sum;
 }
 
 // Multiplies sums over 1 place by place; those that aren't finite are given as doubles too.
@@ -124,11 +119,20 @@ ExactContent product_of_two(const ExactContent& a, const ExactContent& b) {
   ExactContent product{.count = common_count(a, b), .divisor = a.divisor * b.divisor};
   OperandReader x(a, product.count), y(b, product.count);
   std::vector<std::int64_t> places;
+  auto times_plain = [&](const OperandReader& pair, const OperandReader& plain) {
+    return product.fill([&](std::int64_t i) {
+      return plus_product(multiplied(pair.low(i), plain.high(i)), pair.high(i), plain.high(i));
+    });
+  };
   if (x.is_plain() && y.is_plain())
     places = product.fill([&](std::int64_t i) { return multiplied(x.high(i), y.high(i)); });
+  else if (x.is_plain() || y.is_plain())
+    places = y.is_plain() ? times_plain(x, y) : times_plain(y, x);
   else
-    places = product.fill(
-        [&](std::int64_t i) { return product_of_pairs(x.high(i), x.low(i), y.high(i), y.low(i)); });
+    places = product.fill([&](std::int64_t i) {
+      ExactPair lows = plus_product(multiplied(x.low(i), y.low(i)), x.low(i), y.high(i));
+      return plus_product(plus_product(lows, x.high(i), y.low(i)), x.high(i), y.high(i));
+    });
   x.add_wide(places, product.count);
   y.add_wide(places, product.count);
   if (places.empty()) return product;

@@ -36,6 +36,8 @@ struct ExactContent {
   // fill sets the values to count pairs f(i), and returns the places where these aren't exact.
   template <class F>
   std::vector<std::int64_t> fill(const F& f);
+  // fill_with sets the values to all sums over 1.
+  void fill_with(const CarriedSums& sums);
   // drop_zero_lows empties `low` where all of it is 0.
   void drop_zero_lows();
 };

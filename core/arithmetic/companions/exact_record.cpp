@@ -27,7 +27,11 @@ std::vector<std::int64_t> storage_places(const ElementsOfStorage& elements) {
 }
 
 bool is_same_element(const std::byte* a, const std::byte* b, std::int64_t size) {
-  return std::memcmp(a, b, std::size_t(size)) == 0;
+  switch (size) {  // copies of a known size are instructions
+    case 2: return std::memcmp(a, b, 2) == 0;
+    case 4: return std::memcmp(a, b, 4) == 0;
+    default: return std::memcmp(a, b, 8) == 0;
+  }
 }
 
 // True if values are those of an array in their order.
@@ -122,11 +126,35 @@ void ExactRecord::clear_others(const ElementsOfStorage& elements, std::int64_t e
   }
 }
 
+// Returns values that were written together and lie one after the other, as most do; nullopt for
+// others.
+std::optional<ExactValues> ExactRecord::read_run(const Table& table,
+                                                 const ElementsOfStorage& elements) const {
+  std::int64_t size = table.element_bytes, count = elements.array.count();
+  if (!is_row_major(elements.array) || elements.offset % size != 0) return std::nullopt;
+  std::int64_t first = elements.offset / size;
+  if (first + count > std::int64_t(table.slots.size())) return std::nullopt;
+  const Slot *slots = table.slots.data() + first, begin = slots[0];
+  if (begin.block == 0) return std::nullopt;
+  std::uint32_t others = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    others |= (slots[i].block ^ begin.block) | (slots[i].place ^ (begin.place + std::uint32_t(i)));
+  bool is_same = others == 0 && std::memcmp(table.bits.data() + elements.offset,
+                                            elements.array.data, std::size_t(count * size)) == 0;
+  if (!is_same) return std::nullopt;
+  const ExactValues& values = blocks_[begin.block - 1].values;
+  if (begin.place == 0 && values.count() == count) return values;
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < count; ++i) places.push_back(std::int64_t(begin.place) + i);
+  return values.taken(places);
+}
+
 std::optional<ExactValues> ExactRecord::read(const ElementsOfStorage& elements) const {
   std::lock_guard lock(mutex_);
   std::int64_t size = elements.array.element_bytes();
   const Table* table = find_table(size);
   if (!table || elements.array.count() == 0) return std::nullopt;
+  if (std::optional<ExactValues> values = read_run(*table, elements)) return values;
   std::vector<std::int64_t> places = storage_places(elements);
   const std::byte* begin = elements.array.data - elements.offset;
   std::map<std::uint32_t, Found> found;
@@ -168,39 +196,77 @@ std::optional<ExactValues> ExactRecord::read(const ElementsOfStorage& elements) 
   return combined(own, parts, indices);
 }
 
+// Ends what stands behind `count` elements from the first on.
+void ExactRecord::clear_range(Table& table, std::int64_t first, std::int64_t count) {
+  std::int64_t end = std::min(first + count, std::int64_t(table.slots.size()));
+  for (std::int64_t i = first; i < end;) {
+    std::uint32_t block = table.slots[std::size_t(i)].block;
+    std::int64_t run = i;
+    while (run < end && table.slots[std::size_t(run)].block == block) ++run;
+    if (block != 0) {
+      blocks_[block - 1].used -= run - i - 1;
+      clear(table.slots[std::size_t(i)]);
+      std::fill(table.slots.begin() + i, table.slots.begin() + run, Slot());
+    }
+    i = run;
+  }
+}
+
+void ExactRecord::make_room(Table& table, std::int64_t end) {
+  if (end <= std::int64_t(table.slots.size())) return;
+  std::int64_t all = std::max(end, storage_bytes_ / table.element_bytes);
+  table.slots.resize(std::size_t(all));
+  table.bits.resize(std::size_t(all * table.element_bytes));
+}
+
+// Puts values behind elements that lie one after the other.
+void ExactRecord::set_run(Table& table, std::int64_t first, const ExactValues& values,
+                          const std::byte* rounded) {
+  std::int64_t count = values.count();
+  clear_range(table, first, count);
+  make_room(table, first + count);
+  std::uint32_t block = add_block(values);
+  blocks_[block - 1].used = count;
+  Slot* slots = table.slots.data() + first;
+  for (std::int64_t i = 0; i < count; ++i) slots[i] = {block, std::uint32_t(i)};
+  std::memcpy(table.bits.data() + first * table.element_bytes, rounded,
+              std::size_t(count * table.element_bytes));
+}
+
+// Where most values are more than their elements, all are kept, so that they are read together.
 void ExactRecord::keep_row_major(const ElementsOfStorage& elements, const ExactValues& values,
                                  const std::byte* rounded) {
-  std::int64_t size = elements.array.element_bytes();
-  std::vector<std::int64_t> places = storage_places(elements);
+  const ElementArray& array = elements.array;
+  std::int64_t size = array.element_bytes(), count = values.count();
   clear_others(elements, size);
-  std::vector<char> are_elements = values.are_elements(elements.array.dtype, rounded);
-  const std::byte* begin = elements.array.data - elements.offset;
-  std::vector<std::int64_t> kept;
-  for (std::size_t i = 0; i < places.size(); ++i)
-    if (!are_elements[i] &&
+  std::vector<char> are_elements = values.are_elements(array.dtype, rounded);
+  std::int64_t trivial = std::count(are_elements.begin(), are_elements.end(), 1);
+  bool keeps_all = 2 * trivial < count, is_run = is_row_major(array) && elements.offset % size == 0;
+  if (trivial == count && !find_table(size)) return;
+  Table& table = table_for(size);
+  if (is_run && trivial == count) return clear_range(table, elements.offset / size, count);
+  if (is_run && keeps_all && std::memcmp(rounded, array.data, std::size_t(count * size)) == 0)
+    return set_run(table, elements.offset / size, values, rounded);
+  std::vector<std::int64_t> places = storage_places(elements), kept;
+  for (std::int64_t place : places)
+    if (place < std::int64_t(table.slots.size())) clear(table.slots[std::size_t(place)]);
+  const std::byte* begin = array.data - elements.offset;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    bool is_kept = keeps_all || !are_elements[i];
+    if (is_kept &&
         is_same_element(rounded + std::int64_t(i) * size, begin + places[i] * size, size))
       kept.push_back(std::int64_t(i));
-  Table* table = kept.empty() && !find_table(size) ? nullptr : &table_for(size);
-  if (!table) return;
-  auto slots = std::int64_t(table->slots.size());
-  for (std::int64_t place : places)
-    if (place < slots) clear(table->slots[std::size_t(place)]);
-  if (kept.empty()) return;
-  std::int64_t most = *std::max_element(places.begin(), places.end()) + 1;
-  if (most > slots) {
-    most = std::max(most, storage_bytes_ / size);
-    table->slots.resize(std::size_t(most));
-    table->bits.resize(std::size_t(most * size));
   }
-  bool keeps_all = std::int64_t(kept.size()) * 2 > values.count();
+  if (kept.empty()) return;
+  make_room(table, *std::max_element(places.begin(), places.end()) + 1);
   std::uint32_t block = add_block(keeps_all ? values : values.taken(kept));
   for (std::size_t k = 0; k < kept.size(); ++k) {
     std::int64_t i = kept[k], place = places[std::size_t(i)];
-    Slot& slot = table->slots[std::size_t(place)];
+    Slot& slot = table.slots[std::size_t(place)];
     clear(slot);
     slot = {block, std::uint32_t(keeps_all ? i : std::int64_t(k))};
     ++blocks_[block - 1].used;
-    std::memcpy(table->bits.data() + place * size, rounded + i * size, std::size_t(size));
+    std::memcpy(table.bits.data() + place * size, rounded + i * size, std::size_t(size));
   }
 }
 

@@ -32,10 +32,10 @@ class ExactRecord {
   // storage_bytes says how much room a record will need; a storage may grow beyond it.
   explicit ExactRecord(std::int64_t storage_bytes = 0) : storage_bytes_(storage_bytes) {}
 
-  // read returns the values of the elements; nullopt where nothing stands behind any of them. A
-  // root among values that aren't roots is read as its element.
+  // read returns the values of the elements; nullopt where nothing is kept behind any of them, so
+  // that these are the elements. A root among values that aren't roots is read as its element.
   std::optional<ExactValues> read(const ElementsOfStorage& elements) const;
-  // write rounds values into the elements, and keeps those that aren't their elements themselves.
+  // write rounds values into the elements, and keeps what isn't the elements themselves.
   // Raises a ValueError for another number of elements.
   void write(const ElementsOfStorage& elements, const ExactValues& values);
   // keep does so for elements that are written already, and keeps nothing for one whose bits aren't
@@ -67,6 +67,11 @@ class ExactRecord {
   Table& table_for(std::int64_t element_bytes);
   const Table* find_table(std::int64_t element_bytes) const;
   void clear(Slot& slot);
+  void clear_range(Table& table, std::int64_t first, std::int64_t count);
+  std::optional<ExactValues> read_run(const Table& table, const ElementsOfStorage& elements) const;
+  void set_run(Table& table, std::int64_t first, const ExactValues& values,
+               const std::byte* rounded);
+  void make_room(Table& table, std::int64_t end);
   void clear_others(const ElementsOfStorage& elements, std::int64_t element_bytes);
   void keep_row_major(const ElementsOfStorage& elements, const ExactValues& values,
                       const std::byte* rounded);

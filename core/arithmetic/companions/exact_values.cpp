@@ -78,8 +78,7 @@ ExactValues ExactValues::of_doubles(std::vector<double> values) {
 
 ExactValues ExactValues::of_sums(const CarriedSums& sums) {
   ExactContent content{.count = sums.count(), .divisor = sums.divisor()};
-  content.high.resize(std::size_t(sums.count()));
-  content.settle(all_places(sums.count()), sums.divisor() == 1 ? sums : sums.over(1));
+  content.fill_with(sums.divisor() == 1 ? sums : sums.over(1));
   return ExactValues(std::move(content));
 }
 

@@ -14,6 +14,7 @@ from torch import nn
 from torch.distributed.tensor import DeviceMesh
 
 import one_device_by_hand as by_hand
+import one_device_layers as layers
 import one_device_programs as programs
 import simmesh
 from simmesh.one_device import comparison as comparisons
@@ -125,6 +126,26 @@ def test_faults_of_expert_parallelism(fault: str, value: str, reason: str) -> No
     assert line.startswith(f"first: {value}") and reason in line
 
 
+@pytest.mark.parametrize(
+    ("program", "layout", "value", "reason"),
+    [
+        (layers.fused("cut as one"), {"tp": 2}, "output of 1", "_for_cpu in 1"),
+        (layers.vocabulary("not masked"), {"tp": 2}, "output of 0", "aten.embedding in 0"),
+        (layers.context("queries from 0"), {"cp": 2}, "output of out", "aten.masked_fill"),
+        (layers.masked("own tokens"), {"dp": 2}, "gradient of the output of head",
+         "the loss is scaled by each rank's own count"),
+        (layers.ignored, {"dp": 2}, "gradient of norm.weight", "it was not averaged over dp"),
+    ],
+    ids=["fused", "vocabulary", "context", "masked", "ignored"],
+)  # fmt: skip
+def test_faults_of_layers(
+    program: programs.Program, layout: dict[str, int], value: str, reason: str
+) -> None:
+    """Would fail if rows in a wrong order, or of another rank, passed."""
+    report = report_of(program, **layout)
+    assert first_line(report).startswith(f"first: {value}") and reason in report
+
+
 def test_a_stage_that_is_not_averaged() -> None:
     """Would fail if gradients that only some ranks have weren't compared."""
     line = first_line(report_of(by_hand.pipeline("last stage"), pp=2, dp=2))
@@ -164,6 +185,7 @@ def test_a_ring_is_another_formula_and_stale_keys_are_a_fault() -> None:
     [
         (programs.batch_norm, 2, "the statistics are those of each rank's own rows"),
         (programs.local_means, 3, "3 is no power of two"),
+        (layers.dropout, 2, "random numbers, which each rank draws for its own rows"),
     ],
 )
 def test_limits_are_no_faults(program: Any, ranks: int, reason: str) -> None:
@@ -171,6 +193,14 @@ def test_limits_are_no_faults(program: Any, ranks: int, reason: str) -> None:
     with pytest.warns(simmesh.LimitOfExactArithmetic, match=reason):
         comparison = simmesh.same_as_one_device(program, ranks=ranks)
     assert not comparison.equal and not comparison.has_faults
+
+
+def test_the_operator_at_fault_is_named() -> None:
+    """Would fail if the second run found no operator, or another line than the program's."""
+    report = report_of(by_hand.megatron("no sum in forward"), tp=2)
+    line = next(line for line in report.splitlines() if "first operator that differs" in line)
+    assert "aten.add in rows, one_device_by_hand.py:" in line
+    assert "its operand 0 is a part of a sum: it was not added up over tp before it is read" in line
 
 
 def test_a_parameter_without_a_gradient_on_some_ranks() -> None:

@@ -16,7 +16,8 @@ from simmesh.spmd import SpmdFailure, spmd_run
 
 if TYPE_CHECKING:
     from simmesh.one_device.notebook import Notebook
-    from simmesh.one_device.operators import OperatorAtFault, OperatorLog
+    from simmesh.one_device.operator_at_fault import OperatorAtFault
+    from simmesh.one_device.operators import OperatorLog
     from simmesh.one_device.verdict import Verdict
 
 Program = Callable[..., Any]
@@ -177,6 +178,8 @@ def _compare(
         verdict = judge(references[alone], ranks, layout)
         if recorded is None:
             verdict.operator = _operator_at_fault(program, verdict, references[alone], options)
+        if verdict.operator is not None and verdict.operator.is_random:
+            verdict.excuse_random_numbers()
         comparison.verdicts.append(verdict)
     if comparison.has_faults:
         raise DiffersFromOneDevice(comparison)
@@ -192,7 +195,8 @@ def _operator_at_fault(
     window = verdict.window(one)
     if window is None:
         return None
-    from simmesh.one_device.operators import OperatorLog, first_at_fault
+    from simmesh.one_device.operator_at_fault import first_at_fault
+    from simmesh.one_device.operators import OperatorLog
 
     logs = []
     for layout in (verdict.layout.on_one_device(), verdict.layout):

@@ -1,4 +1,4 @@
-"""Finds the first operator at fault: a second run logs the operators between two noted values."""
+"""Logs the operators of a rank between two noted values."""
 
 from __future__ import annotations
 
@@ -15,18 +15,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import simmesh
 from simmesh import _core
-from simmesh.one_device import reasons
-from simmesh.one_device.layout import Layout
 from simmesh.one_device.notebook import Key
-from simmesh.one_device.search import Allowed, Found, find
-from simmesh.one_device.snapshot import Exact, Snapshot, snapshot_of
+from simmesh.one_device.snapshot import Snapshot, snapshot_of
 
 _INTERNAL = tuple(os.path.dirname(str(module.__file__)) + os.sep for module in (torch, simmesh))
-# These may read parts of a sum: their results are parts of one too.
-_LINEAR = frozenset(f"aten.{name}" for name in (
-    "bmm", "cat", "div", "index", "mean", "mm", "mul", "mul_", "neg", "select_backward",
-    "slice_backward", "stack", "sum",
-))  # fmt: skip
 _PLAIN = (torch.Tensor, torch.nn.Parameter, FakeTensor)
 
 
@@ -136,104 +128,3 @@ def _line_of(node: Any) -> str:
         if match and not match[1].startswith(_INTERNAL):
             return f"{os.path.basename(match[1])}:{match[2]}"
     return _core.call_site()
-
-
-@dataclass(frozen=True)
-class OperatorAtFault:
-    """The first operator whose result no layout has, and why."""
-
-    call: Call
-    text: str
-    details: str
-
-
-def first_at_fault(
-    one: Sequence[Call], ranks: Sequence[Sequence[Call]], layout: Layout
-) -> OperatorAtFault | None:
-    """The first operator of one device whose result isn't that of its counterpart on the ranks;
-    None if each has one, or none that can be told.
-
-    A counterpart has the same name, and comes after those of the operators before.
-    """
-    by_name = [_by_name(calls) for calls in ranks]
-    begin: dict[str, int] = {}
-    lonely: Call | None = None
-    for call in one:
-        groups = [each.get(call.name, []) for each in by_name]
-        count = len(groups[0])
-        if not call.outputs or any(len(each) != count for each in groups):
-            continue
-        first = begin.get(call.name, 0)
-        match = next(
-            (at for at in range(first, count)
-             if _same(call, [each[at] for each in groups], layout)), None
-        )  # fmt: skip
-        if match is not None:
-            begin[call.name] = match + 1
-        elif first < count:
-            return _at_fault(call, [each[first] for each in groups], layout)
-        elif lonely is None and count > 0:
-            lonely = call
-    if lonely is None:
-        return None
-    return OperatorAtFault(lonely, "one device calls it once more than the ranks", "")
-
-
-def _by_name(calls: Sequence[Call]) -> dict[str, list[Call]]:
-    found: dict[str, list[Call]] = {}
-    for each in calls:
-        found.setdefault(each.name, []).append(each)
-    return found
-
-
-def _same(call: Call, others: Sequence[Call], layout: Layout) -> bool:
-    if any(len(each.outputs) != len(call.outputs) for each in others):
-        return False
-    # Half of a value on each of two ranks may be meant, as bias / 2 is, or a wrong number.
-    equal_parts = all(each.numbers == call.numbers for each in others)
-    return all(
-        _find(output.exact, [each.outputs[index].exact for each in others], call, layout,
-              equal_parts) is not None
-        for index, output in enumerate(call.outputs)
-    )  # fmt: skip
-
-
-def _find(
-    one: Exact, ranks: list[Exact], call: Call, layout: Layout, equal_parts: bool = True
-) -> Found | None:
-    allowed = Allowed(pending=True, scale=call.is_backward, reordered=True, equal_parts=equal_parts)
-    return find(one, list(ranks), layout, allowed)
-
-
-def _at_fault(call: Call, others: Sequence[Call], layout: Layout) -> OperatorAtFault:
-    wholes = [each.outputs[0].exact if each.outputs else None for each in others]
-    return OperatorAtFault(
-        call, _reason(call, others, layout),
-        reasons.first_difference(call.outputs[0].exact, wholes, layout),
-    )  # fmt: skip
-
-
-def _reason(call: Call, others: Sequence[Call], layout: Layout) -> str:
-    """Says what an operator does otherwise on the ranks, though the results before it are right."""
-    operands: list[Found] = []
-    for index, one in enumerate(call.inputs):
-        ranks = [each.inputs[index].exact for each in others if index < len(each.inputs)]
-        found = _find(one.exact, ranks, call, layout) if len(ranks) == len(others) else None
-        if found is None:
-            return (
-                f"its operand {index} is not one device's, though the results of all operators "
-                "before it are"
-            )
-        operands.append(found)
-    for rank, each in enumerate(others):
-        if each.numbers != call.numbers:
-            return (
-                f"it has the numbers {list(call.numbers)} on one device, and {list(each.numbers)} "
-                f"on rank {rank}"
-            )
-    for index, found in enumerate(operands):
-        is_part = any(piece.is_partial for piece in found.pieces)
-        if is_part and call.name not in _LINEAR:
-            return f"its operand {index} is {reasons.missing_sum(found, layout)} before it is read"
-    told = "; ".join(f"operand {index} is {found.text}" for index, found in enumerate(operands))
-    return f"its operands are one device's ({told}), its result is not"

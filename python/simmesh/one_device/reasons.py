@@ -23,6 +23,11 @@ SUBNORMAL = (
     "a limit: only numbers too small for the dtype's full precision differ, which a scale, even by "
     "a power of two, rounds"
 )
+RANDOM = (
+    "a limit: it has random numbers, which each rank draws for its own rows from the same seed; "
+    "expected, for equal bits, no dropout"
+)
+AFTER_RANDOM = "it follows from random numbers, and isn't judged"
 
 
 def stray(found: Stray) -> str:

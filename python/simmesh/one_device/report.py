@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simmesh.one_device import notebook as notes
-from simmesh.one_device.operators import OperatorAtFault
+from simmesh.one_device.operator_at_fault import OperatorAtFault
 from simmesh.one_device.reasons import ratio
 from simmesh.one_device.verdict import Finding, Verdict
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from simmesh.one_device import notebook as notes
+from simmesh.one_device import reasons
 from simmesh.one_device.layout import Layout
 from simmesh.one_device.notebook import Key, Notebook
-from simmesh.one_device.operators import OperatorAtFault, Window
+from simmesh.one_device.operator_at_fault import OperatorAtFault
+from simmesh.one_device.operators import Window
 from simmesh.one_device.search import Found
 
 _MADE_BY_OPERATORS = frozenset(
@@ -69,6 +71,17 @@ class Verdict:
         """The limits that don't follow from a fault."""
         first = next((at for at, each in enumerate(self.findings) if not each.is_limit), None)
         return [each for each in self.findings[:first] if each.is_limit]
+
+    def excuse_random_numbers(self) -> None:
+        """Makes limits of the faults that random numbers explain. A sum that is missing, and an
+        optimizer of other parameters, stay faults.
+        """
+        first = next((at for at, each in enumerate(self.findings) if not each.is_limit), 0)
+        for at, each in enumerate(self.findings[first:], first):
+            if not each.is_limit and not each.is_missing_sum and each.key is not None:
+                text = reasons.RANDOM if at == first else reasons.AFTER_RANDOM
+                self.findings[at] = replace(each, text=text, is_limit=True)
+        self.operator = None
 
     def window(self, one: Notebook) -> Window | None:
         """The part of the program in which an operator made the first value at fault; None if

@@ -9,6 +9,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 from torch.distributed.tensor import DeviceMesh, Replicate, Shard
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -276,3 +277,37 @@ def accumulation(mesh: DeviceMesh) -> torch.Tensor:
         total = total + loss.detach()
     optimizer.step()
     return total
+
+
+class Stack(nn.Module):
+    """Four layers, or those of a stage."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleDict({str(index): nn.Linear(WIDTH, WIDTH) for index in range(4)})
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers.values():
+            x = torch.tanh(layer(x))
+        return x
+
+
+def pipelining(mesh: DeviceMesh) -> torch.Tensor | None:
+    """A step of PyTorch's 1F1B schedule with four micro-batches."""
+    torch.manual_seed(0)
+    rank, ranks = mesh["pp"].get_local_rank(), mesh["pp"].size()
+    model = Stack()
+    for name in list(model.layers):
+        if int(name) * ranks // 4 != rank:
+            del model.layers[name]
+    stage = PipelineStage(model, rank, ranks, torch.device("cpu"), group=mesh["pp"].get_group())
+    schedule = Schedule1F1B(
+        stage, 4, loss_fn=lambda y, wanted: (y - wanted).square().sum(), scale_grads=False
+    )
+    losses: list[torch.Tensor] = []
+    inputs = (seeded(8, WIDTH),) if rank == 0 else ()
+    if rank == ranks - 1:
+        schedule.step(*inputs, target=seeded(8, WIDTH, seed=3), losses=losses)
+    else:
+        schedule.step(*inputs)
+    return torch.stack(losses).sum() if losses else None

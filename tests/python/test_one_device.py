@@ -82,6 +82,12 @@ def test_programs_that_reduce_by_hand_are_equal(
         assert verdict.compared > 10
 
 
+def test_schedules_of_pipelining_are_equal() -> None:
+    """Would fail if the call by which a stage learns shapes, on no values, were compared."""
+    for verdict in compared(programs.pipelining, {"pp": 2}, {"pp": 4}):
+        assert verdict.compared > 40 and not verdict.skipped
+
+
 def test_micro_batches_have_other_rows_on_ranks() -> None:
     """Would fail if the first micro-batch of each rank had to be that of one device."""
     for verdict in compared(programs.accumulation, {"dp": 2}, {"dp": 4}):

@@ -86,6 +86,7 @@ class Notebook:
     """The entries of one rank, in the order of its program.
 
     ``depth`` is the number of modules that are being called, ``steps`` that of optimizer steps.
+    While ``is_paused``, calls of modules aren't noted.
     ``listener`` is told of each entry and of each call of a module, if there is one.
     """
 
@@ -97,6 +98,7 @@ class Notebook:
         self.depth = 0
         self.steps = 0
         self.is_clipped = False
+        self.is_paused = False
         self.is_ended = False
         self.listener: Any = None
 

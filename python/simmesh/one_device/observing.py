@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,8 +78,10 @@ def _logged(log: Any) -> Iterator[None]:
 def _call_observed(call: Callable[..., Any]) -> Callable[..., Any]:
     def observed(self: torch.nn.Module, *arguments: Any, **keywords: Any) -> Any:
         notebook = notes.current()
-        if notebook is None or _is_recomputation():
+        if notebook is None or notebook.is_paused or _is_recomputation():
             return call(self, *arguments, **keywords)
+        if notebook.depth == 0 and _infers_shapes():
+            return _paused(notebook, call, self, arguments, keywords)
         if notebook.depth == 0:
             _note_parameters(notebook, notes.INITIAL, notebook.names.add_root(self))
         name = notebook.names.of_module(self)
@@ -103,6 +106,28 @@ def _nested(
             return call(module, *arguments, **keywords)
     finally:
         notebook.depth -= 1
+
+
+def _paused(
+    notebook: Notebook, call: Callable[..., Any], module: Any, arguments: Any, keywords: Any
+) -> Any:
+    notebook.is_paused = True
+    try:
+        return call(module, *arguments, **keywords)
+    finally:
+        notebook.is_paused = False
+
+
+def _infers_shapes() -> bool:
+    """True while a PipelineStage runs its module on tensors without values, for their shapes."""
+    frame = sys._getframe(2)
+    for _ in range(4):
+        if frame.f_code.co_name == "_forward_metadata_inference":
+            return True
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return False
 
 
 def _is_recomputation() -> bool:

@@ -103,42 +103,44 @@ void ExactContent::drop_zero_lows() {
   if (std::all_of(low.begin(), low.end(), [](double x) { return x == 0; })) low.clear();
 }
 
-// Up to three digits are a pair, without a test: the rests of both sums are integers of few bits.
+// The top three digits are a pair, without a test: the rests of both sums are integers of few bits.
+// Most sums have no more than one digit besides.
 void ExactContent::fill_with(const CarriedSums& sums) {
   constexpr int least = -900, most = 900;
   int digits = sums.digit_count(), low_bit = 32 * sums.low();
+  bool is_near = low_bit >= least && low_bit + 32 * digits <= most;
   std::vector<std::int64_t> inexact;
-  bool is_near = low_bit >= least && low_bit + 32 * digits <= most && sums.non_finite().empty();
-  if (is_near && digits > 0 && digits <= 3) {
-    double scale = std::ldexp(1.0, low_bit);
-    const std::int32_t* digit[3] = {sums.digit(0), sums.digit(std::min(1, digits - 1)),
-                                    sums.digit(digits - 1)};
-    double weights[3] = {1, digits > 1 ? 0x1p32 : 0, digits > 2 ? 0x1p64 : 0};
-    fill([&](std::int64_t i) {
-      TwoSum upper = TwoSum::of(digit[2][i] * weights[2], digit[1][i] * weights[1]);
-      TwoSum all = TwoSum::of(upper.sum, digit[0][i] * weights[0]);
-      TwoSum pair = TwoSum::of(all.sum, upper.rest + all.rest);
-      return ExactPair{pair.sum * scale + 0.0, pair.rest * scale, 0};
-    });
-    return;
-  }
-  if (is_near) {
+  if (is_near && digits > 0 && sums.non_finite().empty()) {
     std::vector<double> weights;
     for (int d = 0; d < digits; ++d) weights.push_back(std::ldexp(1.0, low_bit + 32 * d));
-    inexact = fill([&](std::int64_t i) {
-      ExactPair pair;
-      for (int d = digits - 1; d >= 0; --d)
-        pair = added(pair, sums.digit(d)[i] * weights[std::size_t(d)]);
-      return pair;
-    });
-    if (inexact.empty()) return;
-    settle(inexact, sums.taken(inexact));
-    return;
+    const std::int32_t* digit[3];
+    double weight[3];
+    for (int k = 0; k < 3; ++k) {
+      int d = digits - 1 - k;
+      digit[k] = sums.digit(std::max(d, 0));
+      weight[k] = d >= 0 ? weights[std::size_t(d)] : 0;
+    }
+    auto three = [=](std::int64_t i) {
+      TwoSum upper = TwoSum::of(digit[0][i] * weight[0], digit[1][i] * weight[1]);
+      TwoSum all = TwoSum::of(upper.sum, digit[2][i] * weight[2]);
+      TwoSum pair = TwoSum::of(all.sum, upper.rest + all.rest);
+      return ExactPair{pair.sum + 0.0, pair.rest, 0};
+    };
+    if (digits <= 3)
+      inexact = fill(three);
+    else
+      inexact = fill([&](std::int64_t i) {
+        ExactPair pair = three(i);
+        for (int d = digits - 4; d >= 0; --d)
+          pair = added(pair, sums.digit(d)[i] * weights[std::size_t(d)]);
+        return pair;
+      });
+  } else {
+    high.assign(std::size_t(count), 0);
+    inexact.resize(std::size_t(count));
+    std::iota(inexact.begin(), inexact.end(), 0);
   }
-  high.assign(std::size_t(count), 0);
-  inexact.resize(std::size_t(count));
-  std::iota(inexact.begin(), inexact.end(), 0);
-  settle(inexact, sums);
+  if (!inexact.empty()) settle(inexact, sums.taken(inexact));
 }
 
 CarriedSums ExactContent::digits_at(gsl::span<const std::int64_t> places) const {

@@ -64,15 +64,12 @@ std::vector<std::int64_t> ExactContent::fill(const F& f) {
   for (std::int64_t begin = 0; begin < count; begin += block) {
     std::int64_t size = count - begin < block ? count - begin : block;
     double *highs = high.data() + begin, *lows = low.data() + begin;
-    double all = 0;
     for (std::int64_t k = 0; k < size; ++k) {
       ExactPair pair = f(begin + k);
       highs[k] = pair.high;
       lows[k] = pair.low;
       missed[k] = pair.missed;
-      all += pair.missed;
     }
-    if (all == 0) continue;
     for (std::int64_t k = 0; k < size; ++k) {
       if (missed[k] == 0) continue;
       highs[k] = lows[k] = 0;

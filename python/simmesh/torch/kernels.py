@@ -36,7 +36,7 @@ def carry(find_records: Callable[[Tensors, bool], Records]) -> None:
     _find_records = find_records
 
 
-def _records(inputs: Tensors, outputs: Tensors) -> dict[str, Records]:
+def _records(inputs: Tensors, outputs: Tensors) -> dict[str, Any]:
     if _find_records is None:
         return {}
     return {

@@ -160,6 +160,30 @@ def test_the_decorator_gives_the_mesh_and_leaves_fixtures(mesh: DeviceMesh, tmp_
     return programs.rows_of(mesh, "dp", programs.seeded(8, 2)).sum()
 
 
+class TestInAClass:
+    @simmesh.same_as_one_device(ranks=2)
+    def test_a_method_gets_the_mesh(self, tmp_path: Any, mesh: DeviceMesh) -> Any:
+        """Would fail if the mesh came in place of self or of a fixture."""
+        assert isinstance(self, TestInAClass) and tmp_path.exists()
+        return programs.rows_of(mesh, "dp", programs.seeded(8, 2))
+
+
+def test_a_program_that_does_not_run_is_refused() -> None:
+    """Would fail if a coroutine or generator, whose body never runs, passed."""
+
+    async def coroutine(mesh: DeviceMesh) -> torch.Tensor:
+        return torch.ones(1)
+
+    def generator(mesh: DeviceMesh) -> Any:
+        yield torch.ones(1)
+
+    for program, kind in ((coroutine, "coroutine"), (generator, "generator")):
+        with pytest.raises(TypeError, match=f"whose body has not run: it returns a {kind}"):
+            simmesh.same_as_one_device(program, ranks=2)
+    with pytest.raises(TypeError, match="expected a test that takes the mesh"):
+        simmesh.same_as_one_device(ranks=2)(lambda: None)
+
+
 def test_the_fixture_compares(same_as_one_device: Any) -> None:
     """Would fail if the plugin had no such fixture."""
     assert same_as_one_device(by_hand.megatron(), ranks=2, layouts=[{"tp": 2}]).equal

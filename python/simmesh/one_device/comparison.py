@@ -92,9 +92,9 @@ def same_as_one_device(
     ``recorded`` is a file that ``record_one_device`` wrote: its values take the place of one
     device's run, so that another machine's or version's are compared.
 
-    Without a program it is a decorator of tests, whose first argument is the mesh. The other
-    options are those of ``spmd_run``: ``schedule``, ``seed``, ``isolate``, ``timeout``,
-    ``backend``. Local arithmetic and collectives are exact.
+    Without a program it is a decorator of tests, which get the mesh as the argument ``mesh``, or as
+    their first. The other options are those of ``spmd_run``: ``schedule``, ``seed``, ``isolate``,
+    ``timeout``, ``backend``, ``check_accesses``. Local arithmetic and collectives are exact.
 
     Raises DiffersFromOneDevice with a report, which names the first value that differs. Where a
     difference is due to a limit of exact arithmetic, it warns with LimitOfExactArithmetic instead.
@@ -110,19 +110,31 @@ def same_as_one_device(
         return _compare(program, chosen, options, recorded)
 
     def decorate(test: Program) -> Callable[..., None]:
+        signature = inspect.signature(test)
+        name = _name_of_mesh(list(signature.parameters))
+
         @functools.wraps(test)
         def compared(*arguments: Any, **keywords: Any) -> None:
             __tracebackhide__ = True
-            _compare(lambda mesh: test(mesh, *arguments, **keywords), chosen, options, recorded)
+            _compare(
+                lambda mesh: test(*arguments, **{name: mesh}, **keywords), chosen, options, recorded
+            )
 
         # A runner of tests mustn't take the mesh for a fixture.
-        signature = inspect.signature(test)
-        others = list(signature.parameters.values())[1:]
+        others = [each for each in signature.parameters.values() if each.name != name]
         compared.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
         del compared.__wrapped__
         return compared
 
     return decorate
+
+
+def _name_of_mesh(names: list[str]) -> str:
+    """The parameter of a test that gets the mesh: "mesh", or else the first but self."""
+    others = [name for name in names if name != "self"]
+    if not others:
+        raise TypeError("[one_device] expected a test that takes the mesh, got one without")
+    return "mesh" if "mesh" in others else others[0]
 
 
 def note(name: str, value: Any, *, whole: bool = False) -> None:
@@ -198,6 +210,8 @@ def _operator_at_fault(
     from simmesh.one_device.operator_at_fault import first_at_fault
     from simmesh.one_device.operators import OperatorLog
 
+    # The first run has checked the accesses to buffers under way.
+    options = {**options, "check_accesses": False}
     logs = []
     for layout in (verdict.layout.on_one_device(), verdict.layout):
         listeners = [OperatorLog(window) for _ in range(layout.ranks)]

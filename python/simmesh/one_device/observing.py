@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import isasyncgen, iscoroutine, isgenerator
 from typing import Any, Callable
 
 import torch
@@ -56,6 +57,11 @@ def run_observed(program: Callable[..., Any], mesh: Any, notebook: Notebook) -> 
     try:
         with contextlib.nullcontext() if log is None else _logged(log):
             returned = program(mesh)
+        if iscoroutine(returned) or isgenerator(returned) or isasyncgen(returned):
+            raise TypeError(
+                "[one_device] expected a function that runs when it is called, got one whose body "
+                f"has not run: it returns a {type(returned).__name__}"
+            )
         notebook.is_ended = True
         notebook.add_all(notes.RETURNED, "", returned)
         has_gradients = any(kind == notes.GRADIENT for kind, _ in notebook.counts)

@@ -91,6 +91,7 @@ class _Trials:
         ran = run(
             body, ranks, schedule=schedule, seed=options.seed, arithmetic=options.arithmetic,
             timeout=options.timeout, allow_strided=options.allow_strided, local=options.local,
+            check_accesses=not options.no_check_accesses,
             reproduce=_command(options, schedule), **more,
         )  # fmt: skip
         self.made_groups |= ran.made_groups
@@ -115,6 +116,8 @@ def _parser() -> argparse.ArgumentParser:
                         help="let tensors with gaps into collectives")  # fmt: skip
     parser.add_argument("--local", choices=("plain", "exact"), default="plain",
                         help="how the operators of ranks are computed")  # fmt: skip
+    parser.add_argument("--no-check-accesses", action="store_true",
+                        help="let exact ranks use buffers of operations under way")  # fmt: skip
     parser.add_argument("script", type=Path, help="the script of every rank")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
     return parser
@@ -143,6 +146,7 @@ def _command(options: argparse.Namespace, schedule: Any) -> str:
              "--schedule-seed", str(seed), "--arithmetic", options.arithmetic,
              "--seed", str(options.seed), *["--allow-strided"] * options.allow_strided,
              *["--local", "exact"] * (options.local == "exact"),
+             *["--no-check-accesses"] * options.no_check_accesses,
              str(options.script), *options.arguments]  # fmt: skip
     return shlex.join(words)
 

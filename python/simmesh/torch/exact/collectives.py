@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from simmesh.torch.exact import tables
+from simmesh.torch.exact.accesses import WAITS, started
 from simmesh.torch.exact.dispatch import in_mode
 from simmesh.torch.exact.tables import Entry, Operator
 
@@ -23,7 +24,7 @@ def _collective(operator: Operator) -> Entry | None:
 
 
 def _called(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    return func(*args, **options)
+    return started(func, args, options, lambda: func(*args, **options))
 
 
 _COPYING = ("all_reduce", "all_reduce_coalesced", "broadcast")
@@ -34,11 +35,13 @@ def _functional(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) 
     packet = tables.packet_of(func).rpartition("::")[2]
     if packet in _COPYING:
         copied = in_mode(_copies, args[0])
-        written = getattr(torch.ops._c10d_functional, packet + "_")
-        return written.default(copied, *args[1:], **options)
-    if packet == "wait_tensor" or packet.endswith("_"):
+        written = getattr(torch.ops._c10d_functional, packet + "_").default
+        rest = (copied, *args[1:])
+        return started(written, rest, options, lambda: written(*rest, **options))
+    if packet in WAITS:
         return func(*args, **options)
-    return func(in_mode(_contiguous, args[0]), *args[1:], **options)
+    made = args if packet.endswith("_") else (in_mode(_contiguous, args[0]), *args[1:])
+    return started(func, made, options, lambda: func(*made, **options))
 
 
 def _copies(operand: Any) -> Any:

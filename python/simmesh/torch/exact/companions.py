@@ -44,9 +44,12 @@ _next_look = _FEW
 
 
 class _Scope(threading.local):
-    """The state of a thread: the mode that it is in, and the number of optimizer steps."""
+    """The state of a thread: the mode that it is in, the operations that it has not waited for
+    unless their buffers aren't checked, and the number of optimizer steps.
+    """
 
     mode: Any = None
+    under_way: Any = None
     steps = 0
 
 

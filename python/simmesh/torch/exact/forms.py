@@ -99,7 +99,7 @@ def _without_out(operator: Operator) -> Operator | None:
 @tables.rule
 def _composite(operator: Operator) -> Entry | None:
     """torch composes the operator of others, which come to the mode in turn."""
-    if operator.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd):
+    if tables.is_composite(operator):
         return Entry("composed", "compositions", handler=_decomposed)
     return None
 

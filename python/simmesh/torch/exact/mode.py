@@ -11,7 +11,9 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from simmesh import _core
+from simmesh.torch import rank_state
 from simmesh.torch.exact import companions, tables
+from simmesh.torch.exact.accesses import UnderWay
 from simmesh.torch.exact.companions import scope
 from simmesh.torch.exact.dispatch import is_floating
 from simmesh.torch.exact.families import load
@@ -37,6 +39,8 @@ class ExactMode(TorchDispatchMode):
             if each is torch.Tensor or each is torch.nn.Parameter:
                 continue
             return func(*args, **options) if issubclass(each, FakeTensor) else NotImplemented
+        if scope.under_way:
+            scope.under_way.check(func, args, options)
         run = _runs.get(func)
         if run is None:
             run = _runs[func] = _run_of(func)
@@ -48,17 +52,26 @@ class ExactMode(TorchDispatchMode):
 
 
 @contextmanager
-def exact_operators() -> Iterator[ExactMode]:
-    """Puts this thread in the mode."""
+def exact_operators(check_accesses: bool = True) -> Iterator[ExactMode]:
+    """Puts this thread in the mode. Accesses to buffers under way are reported in a rank, unless
+    ``check_accesses`` is False.
+    """
     load()
-    before = scope.mode, scope.steps
+    before = scope.mode, scope.steps, scope.under_way
     mode = ExactMode()
+    state = rank_state.current()
+    scope.under_way = None
+    if state is not None and check_accesses:
+        scope.under_way = UnderWay()
+        state.on_end = scope.under_way.end
     with noticed_steps(), noticed_parameters(), mode:
         scope.mode, scope.steps = mode, 0
         try:
             yield mode
         finally:
-            scope.mode, scope.steps = before
+            scope.mode, scope.steps, scope.under_way = before
+            if state is not None:
+                state.on_end = None
 
 
 def forget(func: Operator) -> None:

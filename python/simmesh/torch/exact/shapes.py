@@ -37,7 +37,7 @@ def _view(operator: Operator) -> Entry | None:
     schema = operator._schema
     if torch.Tag.inplace_view in operator.tags:
         return _VIEW
-    if operator.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd):
+    if tables.is_composite(operator):
         return None  # such as ``to``, which may copy
     reads = [each.alias_info for each in schema.returns if each.alias_info is not None]
     return _VIEW if reads and not any(each.is_write for each in reads) else None

@@ -100,6 +100,17 @@ def entries() -> dict[str, Entry]:
     return dict(_by_name)
 
 
+def is_composite(operator: Operator) -> bool:
+    """True for an operator that torch always composes of others. Some overloads have a schema and
+    no name of their own: those aren't.
+    """
+    try:
+        has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+        return bool(has_kernel(operator.name(), "CompositeImplicitAutograd"))
+    except RuntimeError:
+        return False
+
+
 def named(name: str) -> Entry | None:
     """The entry that a module made for a name."""
     return _by_name.get(name)

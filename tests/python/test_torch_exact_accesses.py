@@ -11,6 +11,7 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import parallel_programs
 import simmesh
@@ -181,13 +182,27 @@ def comm_hooks() -> None:
 
 def plain_ddp() -> None:
     """DDP with views of buckets, whose gradients are read when the backward pass has ended."""
-    model = DistributedDataParallel(torch.nn.Linear(3, 3), gradient_as_bucket_view=True)
-    for _ in range(2):
-        model(torch.ones(2, 3)).sum().backward()
+    for is_view in (True, False):
+        model = DistributedDataParallel(torch.nn.Linear(3, 3), gradient_as_bucket_view=is_view)
+        for _ in range(2):
+            model(torch.ones(2, 3)).sum().backward()
         model.module.weight.grad.mul_(2)
 
 
-@pytest.mark.parametrize("program", [healthy_views, comm_hooks, plain_ddp])
+class Passing(TorchDispatchMode):
+    """A mode of the program's own, which passes operators on."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def ddp_under_a_mode() -> None:
+    """DDP in a mode of the program's own."""
+    with Passing():
+        plain_ddp()
+
+
+@pytest.mark.parametrize("program", [healthy_views, comm_hooks, plain_ddp, ddp_under_a_mode])
 def test_healthy_program_is_not_reported(program: Callable[[], None]) -> None:
     """Would fail if an access after a wait, or to other elements, were reported."""
     outcome = simmesh.spmd_run(program, world_size=2, local="exact").outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from simmesh.torch.exact import refusals, tables
+from simmesh.torch.exact import tables
 from simmesh.torch.exact.families import load
 
 _INTRODUCTION = """\
@@ -37,6 +37,8 @@ isn't on it has the class that a rule gives it:
 def page() -> str:
     """The text of docs/exact_pytorch_operators.md."""
     load()
+    from simmesh.torch.exact import refusals
+
     parts = [_INTRODUCTION]
     for kind in ("exact", "safe"):
         parts.append(f"\n## {kind.capitalize()}\n")

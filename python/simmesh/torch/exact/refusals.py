@@ -55,6 +55,8 @@ REASONS: tuple[tuple[str, str], ...] = (
 
 @tables.rule
 def _refused(operator: Operator) -> Entry | None:
+    if not operator.name().startswith("aten::"):
+        return None
     packet = tables.packet_of(operator)
     names = (packet, packet.removesuffix("_"))
     for reason, patterns in REASONS:

@@ -204,6 +204,12 @@ set(simmesh_bound_headers
   core/tensor/convert.h
   core/tensor/dims.h
   core/tensor/strided_copy.h
+  # exact values behind the elements of tensors of torch
+  core/arithmetic/companions/element_array.h
+  core/arithmetic/companions/exact_record.h
+  core/arithmetic/companions/exact_values.h
+  core/arithmetic/functions.h
+  core/arithmetic/sums/exact_sums.h
   # collectives that the host's own code carries out
   collectives/collective_call.h
   collectives/host_operations.h

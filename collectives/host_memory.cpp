@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/arithmetic/companions/carried_values.h"
 #include "core/check/error.h"
 #include "core/clock/clock.h"
 #include "core/tensor/strided_copy.h"
@@ -13,6 +14,20 @@ namespace {
 void invert(std::byte* bytes, std::size_t count, std::byte bits) {
   if (bits == std::byte{0}) return;
   for (std::size_t i = 0; i < count; ++i) bytes[i] ^= bits;
+}
+
+ElementsOfStorage recorded_elements(const HostArray& array) {
+  return {{array.data, array.dtype, array.shape, array.strides}, array.record_offset};
+}
+
+// Puts what came with a part behind the elements to which it was written.
+void keep_values(const ResultPart& part, const HostArray& array) {
+  if (!array.record) return;
+  ElementsOfStorage elements = recorded_elements(array);
+  if (auto values = carried_values({*part.buffer, part.offset, part.dtype, numel(part.shape)}))
+    array.record->keep(elements, *values);
+  else
+    array.record->drop(elements);
 }
 
 }  // namespace
@@ -38,6 +53,7 @@ void HostMemory::load(gsl::span<Tensor> tensors) const {
     strided_copy({tensors[i].mutable_data(), tensors[i].strides()}, {array.data, array.strides},
                  array.shape, bytes_per_element(array.dtype));
     invert(tensors[i].mutable_data(), tensors[i].bytes(), array.inverted_bits);
+    carry_in({recorded_elements(array), array.record, array.factor}, tensors[i]);
   }
 }
 
@@ -60,6 +76,7 @@ void HostMemory::store(gsl::span<const ResultPart> parts) const {
     }
     strided_copy({array.data, array.strides}, {source, contiguous_strides(array.shape)},
                  array.shape, bytes_per_element(array.dtype));
+    keep_values(part, array);
   }
 }
 

@@ -8,6 +8,8 @@
 
 namespace simmesh {
 
+class ExactRecord;
+
 // HostArray is an array in memory of the program around a World, such as a tensor of PyTorch.
 struct HostArray {
   std::byte* data = nullptr;
@@ -20,6 +22,13 @@ struct HostArray {
   // The dtype in the host's words, where simmesh has none of that name: "int8". It outlives the
   // array.
   const char* host_dtype = nullptr;
+  // Where given, the record of the array's storage: operands take along what stands behind their
+  // elements, as unrounded sums, and results keep what comes with theirs. It outlives the array,
+  // whose first element is at byte record_offset of the storage.
+  ExactRecord* record = nullptr;
+  std::int64_t record_offset = 0;
+  // Multiplies the exact values of a floating operand; 1.0 / N is the rational.
+  double factor = 1.0;
 };
 
 // to_string returns the type of an array: "float32[4, 2]", "int8[3]".
@@ -37,9 +46,12 @@ class HostMemory {
   // placeholders returns tensors of the operands' shapes and dtypes, without elements.
   std::vector<Tensor> placeholders() const;
 
-  // load puts copies of the operands into as many tensors.
+  // load puts copies of the operands into as many tensors, with what stands behind their elements
+  // (see
+  // core/arithmetic/companions/carried_values.h).
   void load(gsl::span<Tensor> tensors) const;
-  // store copies parts of a result, all or the first few, into the results in their order. Raises a
+  // store copies parts of a result, all or the first few, into the results in their order, and puts
+  // what comes with them behind the elements. Raises a
   // RuntimeError for a part of another dtype or number of elements.
   void store(gsl::span<const ResultPart> parts) const;
 

@@ -48,7 +48,8 @@ std::vector<CarriedSums> runs_of(const Tensor& rows) {
   };
   if (const UnroundedSums* sums = behind(rows))
     for (const SumRun& run : sums->runs()) {
-      auto part = run.element_bytes == element ? run.within(from, to) : std::nullopt;
+      bool is_read = run.element_bytes == element && !run.is_root;
+      auto part = is_read ? run.within(from, to) : std::nullopt;
       if (!part) continue;
       take_plain(part->begin);
       runs.push_back(part->sums->slice({part->first, part->count}));

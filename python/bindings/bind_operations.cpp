@@ -4,8 +4,10 @@
 
 #include "collectives/collective_call.h"
 #include "collectives/host_operations.h"
+#include "core/arithmetic/companions/exact_record.h"
 #include "core/engine/run/run.h"
 #include "python/bindings/bindings.h"
+#include "python/bindings/exact_elements.h"
 #include "python/bindings/python_run.h"
 #include "python/bindings/python_site.h"
 #include "python/bindings/torch_array.h"
@@ -16,12 +18,23 @@ namespace simmesh::python {
 
 namespace {
 
+// Gives an array the record of its tensor's storage. What isn't floating takes nothing along, and
+// ends what stood behind its bytes.
+void set_record(HostArray& array, nb::handle tensor, nb::handle record, bool is_result) {
+  if (record.is_none() || !(is_result || holds_floats(tensor))) return;
+  array.record = nb::cast<ExactRecord*>(record);
+  array.record_offset = storage_offset_of(tensor, array.data);
+}
+
 // An array without dims counts as one element where pieces are cut or joined.
-std::vector<HostArray> arrays_of(const nb::list& tensors, const CollectiveCall& call) {
+std::vector<HostArray> arrays_of(const nb::list& tensors, const nb::list& records,
+                                 const CollectiveCall& call, bool is_result) {
   const CollectiveFacts& facts = facts_of(call.op);
   std::vector<HostArray> arrays;
-  for (nb::handle tensor : tensors) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    nb::handle tensor = tensors[i];
     arrays.push_back(facts.reduces ? torch_array(tensor, call.reduce) : torch_array(tensor));
+    if (i < records.size()) set_record(arrays.back(), tensor, records[i], is_result);
     if (!facts.takes_dim || !arrays.back().shape.empty()) continue;
     arrays.back().shape.push_back(1);
     arrays.back().strides.push_back(1);
@@ -80,13 +93,30 @@ struct CollectiveArguments {
   std::int64_t root;
   const std::vector<std::int64_t>& input_splits;
   const std::vector<std::int64_t>& output_splits;
+  const nb::list& input_records;
+  const nb::list& output_records;
 };
 
+// Operands that carry exact values are scaled as such, by a rational where the factor is one.
+void scale_carried(std::vector<HostArray>& operands, CollectiveCall& call) {
+  bool scales =
+      call.reduce == ReduceOp::premul_sum && call.keeps_unrounded && facts_of(call.op).reduces;
+  if (!scales || operands.empty() || !is_floating_point(operands[0].dtype)) return;
+  for (HostArray& operand : operands) operand.factor = call.factor;
+  call.reduce = ReduceOp::sum;
+  call.factor = 1;
+}
+
 // Raises an Error that names the call for tensors that it can't have.
-HostMemory memory_of(const CollectiveArguments& arguments, const CollectiveCall& call,
+HostMemory memory_of(const CollectiveArguments& arguments, CollectiveCall& call,
                      const ProcessGroup& group) {
   try {
-    return {arrays_of(arguments.inputs, call), arrays_of(arguments.outputs, call)};
+    std::vector<HostArray> operands =
+        arrays_of(arguments.inputs, arguments.input_records, call, false);
+    std::vector<HostArray> results =
+        arrays_of(arguments.outputs, arguments.output_records, call, true);
+    scale_carried(operands, call);
+    return {std::move(operands), std::move(results)};
   } catch (const Error& error) {
     refuse_memory(error, group, call);
   }
@@ -94,30 +124,39 @@ HostMemory memory_of(const CollectiveArguments& arguments, const CollectiveCall&
 
 Operation start(const ProcessGroup& group, const CollectiveArguments& arguments) {
   rank_of_run("Group.collective");
-  CollectiveCall call{.op = collective_op(arguments.op),
-                      .reduce = reduce_op_from_string(arguments.reduce),
-                      .factor = arguments.factor,
-                      .root = arguments.root,
-                      .host_dtypes = torch_dtypes(arguments.inputs),
-                      .input_splits = arguments.input_splits,
-                      .output_splits = arguments.output_splits,
-                      .site = python_site()};
-  auto memory =
-      owned(memory_of(arguments, call, group), nb::make_tuple(arguments.inputs, arguments.outputs));
+  CollectiveCall call{
+      .op = collective_op(arguments.op),
+      .reduce = reduce_op_from_string(arguments.reduce),
+      .factor = arguments.factor,
+      .root = arguments.root,
+      .keeps_unrounded = arguments.input_records.size() > 0 || arguments.output_records.size() > 0,
+      .host_dtypes = torch_dtypes(arguments.inputs),
+      .input_splits = arguments.input_splits,
+      .output_splits = arguments.output_splits,
+      .site = python_site()};
+  auto memory = owned(memory_of(arguments, call, group),
+                      nb::make_tuple(arguments.inputs, arguments.outputs, arguments.input_records,
+                                     arguments.output_records));
   return without_lock(
       [&] { return Operation{start_collective_on(std::move(memory), group, call)}; });
 }
 
-Operation start_send(const ProcessGroup& group, nb::handle tensor, const SendTo& to) {
+Operation start_send(const ProcessGroup& group, nb::handle tensor, const SendTo& to,
+                     nb::handle record) {
   rank_of_run("Group.send");
-  auto memory = owned(HostMemory({torch_array(tensor)}, {}), nb::borrow(tensor));
+  HostArray array = torch_array(tensor);
+  set_record(array, tensor, record, false);
+  auto memory = owned(HostMemory({array}, {}), nb::make_tuple(tensor, record));
   CallSite site = python_site();
   return without_lock([&] { return Operation{isend_from(std::move(memory), to, group, site)}; });
 }
 
-Operation start_receive(const ProcessGroup& group, nb::handle tensor, const ReceiveFrom& from) {
+Operation start_receive(const ProcessGroup& group, nb::handle tensor, const ReceiveFrom& from,
+                        nb::handle record) {
   rank_of_run("Group.recv");
-  auto memory = owned(HostMemory({}, {torch_array(tensor)}), nb::borrow(tensor));
+  HostArray array = torch_array(tensor);
+  set_record(array, tensor, record, true);
+  auto memory = owned(HostMemory({}, {array}), nb::make_tuple(tensor, record));
   CallSite site = python_site();
   return without_lock([&] { return Operation{irecv_into(std::move(memory), from, group, site)}; });
 }
@@ -161,26 +200,36 @@ void bind_operations(nb::module_& module) {
           [](const ProcessGroup& self, const std::string& op, const nb::list& inputs,
              const nb::list& outputs, const std::string& reduce, double factor, std::int64_t root,
              const std::vector<std::int64_t>& input_splits,
-             const std::vector<std::int64_t>& output_splits) {
-            return start(self,
-                         {op, inputs, outputs, reduce, factor, root, input_splits, output_splits});
+             const std::vector<std::int64_t>& output_splits, const nb::list& input_records,
+             const nb::list& output_records) {
+            return start(self, {op, inputs, outputs, reduce, factor, root, input_splits,
+                                output_splits, input_records, output_records});
           },
           nb::arg("op"), nb::arg("inputs"), nb::arg("outputs"), nb::kw_only(),
           nb::arg("reduce") = "sum", nb::arg("factor") = 1.0, nb::arg("root") = 0,
           nb::arg("input_splits") = std::vector<std::int64_t>(),
           nb::arg("output_splits") = std::vector<std::int64_t>(),
-          "Starts the group's next collective.")
+          nb::arg("input_records") = nb::list(), nb::arg("output_records") = nb::list(),
+          "Starts the group's next collective. With records of the tensors' storages, or None, it\n"
+          "carries exact values: those behind inputs are moved and added, and those of the "
+          "results\n"
+          "are behind outputs then.")
       .def(
           "send",
-          [](const ProcessGroup& self, nb::handle tensor, std::int64_t peer, std::int64_t tag) {
-            return start_send(self, tensor, {.peer = peer, .tag = tag});
+          [](const ProcessGroup& self, nb::handle tensor, std::int64_t peer, std::int64_t tag,
+             nb::handle record) {
+            return start_send(self, tensor, {.peer = peer, .tag = tag}, record);
           },
-          nb::arg("tensor"), nb::arg("peer"), nb::arg("tag") = 0, "Starts a send to a member.")
+          nb::arg("tensor"), nb::arg("peer"), nb::arg("tag") = 0,
+          nb::arg("record").none() = nb::none(), "Starts a send to a member.")
       .def(
           "recv",
           [](const ProcessGroup& self, nb::handle tensor, std::optional<std::int64_t> peer,
-             std::int64_t tag) { return start_receive(self, tensor, {.peer = peer, .tag = tag}); },
+             std::int64_t tag, nb::handle record) {
+            return start_receive(self, tensor, {.peer = peer, .tag = tag}, record);
+          },
           nb::arg("tensor"), nb::arg("peer").none(), nb::arg("tag") = 0,
+          nb::arg("record").none() = nb::none(),
           "Starts a receive from a member; from any where there is no peer.");
 }
 

@@ -27,4 +27,8 @@ NB_MODULE(_core, module) {
   simmesh::python::bind_work(module);
   simmesh::python::bind_collectives(module);
   simmesh::python::bind_record(module);
+  nanobind::module_ exact = module.def_submodule(
+      "exact", "Exact values behind the elements of CPU tensors of torch, and steps of exact ops.");
+  simmesh::python::bind_exact(exact);
+  simmesh::python::bind_exact_record(exact);
 }

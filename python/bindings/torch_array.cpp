@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/check/error.h"
+#include "core/tensor/strided_copy.h"
 
 namespace nb = nanobind;
 
@@ -109,6 +110,36 @@ HostArray torch_array(nb::handle tensor, ReduceOp reduce) {
   HostArray array = array_of(tensor, dtype);
   if (dtype.carried == Carried::int8 && is_order(reduce)) array.inverted_bits = std::byte(0x80);
   return array;
+}
+
+bool holds_floats(nb::handle tensor) {
+  const TorchDtype& dtype = dtype_of(tensor);
+  bool is_number = dtype.carried == Carried::itself || dtype.carried == Carried::complex;
+  return is_number && is_floating_point(dtype.carrier);
+}
+
+ElementArray element_array(nb::handle tensor) {
+  const TorchDtype& dtype = dtype_of(tensor);
+  if (!holds_floats(tensor))
+    raise(ErrorKind::type_error, "python/torch_array",
+          "expected float64, float32, float16, bfloat16 or complex elements, got torch.{}",
+          dtype.name);
+  HostArray array = array_of(tensor, dtype);
+  return {array.data, array.dtype, std::move(array.shape), std::move(array.strides)};
+}
+
+std::vector<std::int64_t> index_list(nb::handle tensor) {
+  const TorchDtype& dtype = dtype_of(tensor);
+  if (dtype.carrier != DType::int64 || dtype.carried != Carried::itself)
+    raise(ErrorKind::type_error, "python/torch_array", "expected indices of int64, got torch.{}",
+          dtype.name);
+  HostArray array = array_of(tensor, dtype);
+  std::vector<std::int64_t> indices(std::size_t(numel(array.shape)));
+  Strides rows = contiguous_strides(array.shape);
+  if (!indices.empty())
+    strided_copy({reinterpret_cast<std::byte*>(indices.data()), rows}, {array.data, array.strides},
+                 array.shape, sizeof(std::int64_t));
+  return indices;
 }
 
 const char* torch_dtypes(const nb::list& tensors) {

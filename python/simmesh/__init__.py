@@ -82,6 +82,15 @@ from simmesh._core import (
     zero_config,
     zeros,
 )
+from simmesh.one_device import (
+    Comparison,
+    DiffersFromOneDevice,
+    LimitOfExactArithmetic,
+    note,
+    record_one_device,
+    rows_of,
+    same_as_one_device,
+)
 from simmesh.spmd import SpmdFailure, spmd, spmd_run
 from simmesh.world import World
 
@@ -91,15 +100,18 @@ __version__ = _core.version
 _core.internal_files([str(Path(__file__).parent)])
 
 __all__ = [
+    "Comparison",
     "CounterExample",
     "DTensor",
     "DeviceFigures",
     "DeviceMesh",
+    "DiffersFromOneDevice",
     "FailedCase",
     "Finding",
     "GateCheck",
     "GateResult",
     "Group",
+    "LimitOfExactArithmetic",
     "OpVerdict",
     "Outcome",
     "Partial",
@@ -144,13 +156,17 @@ __all__ = [
     "init_device_mesh",
     "irecv",
     "isend",
+    "note",
     "parse_placements",
     "plan",
     "record",
+    "record_one_device",
     "recv",
     "reduce",
     "reduce_scatter",
+    "rows_of",
     "run_gate",
+    "same_as_one_device",
     "same_bits",
     "scatter",
     "send",

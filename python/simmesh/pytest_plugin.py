@@ -1,10 +1,14 @@
-"""The plugin of pytest: the marker ``simmesh``, the fixture ``spmd``, and options for schedules.
+"""The plugin of pytest: the marker ``simmesh``, the fixtures ``spmd`` and ``same_as_one_device``,
+and options for schedules.
 
     @pytest.mark.simmesh(world_size=4)
     def test_on_every_rank(): ...
 
     def test_on_the_host(spmd):
         results = spmd(program, world_size=4)
+
+    def test_layouts(same_as_one_device):
+        same_as_one_device(program, layouts=[{"dp": 2}, {"dp": 2, "tp": 2}])
 
 ``--simmesh-schedules N`` runs every such test under N schedules; ``--simmesh-replay FILE`` runs the
 test that the file names under the file's schedule. After a rank that blocked outside of simmesh,
@@ -24,7 +28,8 @@ from typing import Any, Callable
 
 import pytest
 
-from simmesh import replay_file
+from simmesh import one_device, replay_file
+from simmesh.one_device import Comparison
 from simmesh.spmd import Options, Result, check, settings, spmd_run
 
 _left: list[str] = []
@@ -125,6 +130,14 @@ def spmd() -> Callable[..., Result]:
         return spmd_run(program, *arguments, **options)
 
     return run
+
+
+@pytest.fixture
+def same_as_one_device() -> Callable[..., Comparison]:
+    """Compares a program on layouts of ranks with one device, as
+    ``simmesh.same_as_one_device(program, layouts=[...])`` does.
+    """
+    return one_device.same_as_one_device
 
 
 @pytest.hookimpl(tryfirst=True)

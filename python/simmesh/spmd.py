@@ -55,6 +55,8 @@ class Options:
     timeout: float = 60.0
     backend: str = "gloo"
     allow_strided: bool = False
+    local: str = "plain"
+    check_accesses: bool = True
 
     def __post_init__(self) -> None:
         """Raises ValueError for options that are out of range. The run checks the names of
@@ -77,6 +79,10 @@ class Options:
             raise ValueError(
                 "[python/spmd] timeout: expected seconds, finite and not negative, got "
                 f"{self.timeout!r}"
+            )
+        if self.local not in ("plain", "exact"):
+            raise ValueError(
+                f"[python/spmd] local: expected 'plain' or 'exact', got {self.local!r}"
             )
         if isinstance(self.isolate, str):
             raise ValueError(
@@ -111,10 +117,12 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
             assert tensor[0] == 4
 
     The options are ``world_size``, ``schedules``, ``arithmetic``, ``release``, ``seed``,
-    ``isolate``, ``timeout`` (in seconds of wall time for which a rank keeps the turn), ``backend``
-    and ``allow_strided``. All schedules must give equal bits, of the collectives' results and of
-    the ranks' return values. The first failure is shortened and raised: a rank's exception as
-    itself with the report as a note, everything else as SpmdFailure.
+    ``isolate``, ``timeout`` (in seconds of wall time for which a rank keeps the turn), ``backend``,
+    ``allow_strided``, ``local`` and ``check_accesses``. With ``local="exact"`` every sharding has
+    the bits of one device, and accesses to buffers of operations that were not waited for are
+    reported unless ``check_accesses`` is False. All schedules must give equal bits, of the
+    collectives' results and of the ranks' return values. The first failure is shortened and raised:
+    a rank's exception as itself with the report as a note, everything else as SpmdFailure.
     """
     if function is None:
         return lambda test: spmd(test, **options)
@@ -213,6 +221,7 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any, test: st
     ran = run(
         body, options.world_size, schedule=schedule, seed=options.seed, isolate=options.isolate,
         allow_strided=options.allow_strided, arithmetic=options.arithmetic, timeout=options.timeout,
+        local=options.local, check_accesses=options.check_accesses,
         reproduce=f"pytest '{test}'" if test else call, **release,
     )  # fmt: skip
     if ran.outcome.kind == "blocked":

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
+#include "core/arithmetic/companions/exact_record.h"
 #include "core/check/error.h"
 
 namespace simmesh {
@@ -75,6 +76,29 @@ TEST(HostMemory, RefusesPartsOfAnotherSizeOrDtype) {
   HostMemory memory({}, {array_of(values, {4}, {1})});
   EXPECT_THROW(memory.store(std::vector{part_of(zeros({3}, DType::float32))}), Error);
   EXPECT_THROW(memory.store(std::vector{part_of(zeros({4}, DType::int32))}), Error);
+}
+
+// If this fails, a result keeps what stood behind its elements before, or not what came with it.
+TEST(HostMemory, TakesExactValuesThroughRecords) {
+  std::vector<float> from(2), to(2);
+  ExactRecord behind_from, behind_to;
+  HostArray operand = array_of(from, {2}, {1}), result = array_of(to, {2}, {1});
+  operand.record = &behind_from;
+  result.record = &behind_to;
+  ElementsOfStorage source{{operand.data, operand.dtype, {2}, {1}}};
+  ElementsOfStorage target{{result.data, result.dtype, {2}, {1}}};
+  behind_from.write(source, ExactValues::of_doubles({1, 2}).divided(7));
+  HostMemory memory({operand}, {result});
+  Tensor loaded;
+  memory.load({&loaded, 1});
+  memory.store(std::vector{part_of(loaded)});
+  ASSERT_TRUE(behind_to.read(target));
+  EXPECT_EQ(behind_to.read(target)->divisor(), 7);
+  EXPECT_EQ(to, from);
+  behind_from.drop(source);
+  memory.load({&loaded, 1});
+  memory.store(std::vector{part_of(loaded)});
+  EXPECT_FALSE(behind_to.read(target));
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
-"""The files and commands on the pages about Python and recording print what the pages show."""
+"""The files and commands on the pages about Python, exact PyTorch and recording print what the
+pages show.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,10 @@ import torch  # noqa: F401
 from repository import ROOT
 
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+EXACT = (ROOT / "docs" / "exact_pytorch.md").read_text(encoding="utf-8")
 RECORDING = (ROOT / "docs" / "record_cases.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(
-    r"```python\n# (\S+)\n(.*?)```\n\n```text\n\$ (.*?)\n(.*?)```", PAGE, re.DOTALL
+    r"```python\n# (\S+)\n(.*?)```\n\n```text\n\$ (.*?)\n(.*?)```", PAGE + EXACT, re.DOTALL
 )
 
 
@@ -34,9 +37,9 @@ def holds_in_order(output: str, shown: str) -> str | None:
     return None
 
 
-def test_the_page_has_sessions() -> None:
+def test_the_pages_have_sessions() -> None:
     """Would fail if the sessions were no longer found, and so no longer run."""
-    assert len(SESSIONS) == PAGE.count("```python") >= 3
+    assert len(SESSIONS) == PAGE.count("```python") + EXACT.count("```python") >= 5
 
 
 @pytest.mark.parametrize(

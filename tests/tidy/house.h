@@ -26,6 +26,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"core/arithmetic/sums"},
     {"core/arithmetic/reductions", "core/arithmetic/products"},
     {"core/arithmetic"},
+    {"core/arithmetic/companions"},
     {"core/ops"},
     {"core/ops/shapes"},
     {"core/ops/kernels"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/arithmetic/sums/leading_bits.h"
 #include "core/arithmetic/sums/non_finite_terms.h"
 #include "core/arithmetic/sums/rounding.h"
 #include "core/arithmetic/sums/triple_sum.h"
@@ -12,8 +13,6 @@
 namespace simmesh {
 
 namespace {
-
-int width_of(Int128 x) { return bit_width(x < 0 ? -UInt128(x) : UInt128(x)); }
 
 TwoSum three_digits(std::int32_t high, std::int32_t middle, std::int32_t low) {
   TwoSum upper = TwoSum::of(double(high) * 0x1p64, double(middle) * 0x1p32);
@@ -82,30 +81,11 @@ CarriedSums CarriedSums::over(std::int64_t divisor) const {
 double CarriedSums::rounded(std::int64_t i, DType dtype) const {
   if (!non_finite_.empty() && non_finite_[std::size_t(i)] != 0)
     return NonFiniteTerms::value(non_finite_[std::size_t(i)]);
-  int d = digit_count() - 1;
-  while (d >= 0 && digit(d)[i] == 0) --d;
-  if (d < 0) return 0;
-  // Takes so many of the highest digits that they, and the sign of the rest, settle a quotient.
-  constexpr int widest_before = 93, wide_enough = 120;
-  Int128 highest = 0;
-  int exponent = 32 * (low_ + d + 1);
-  for (; d >= 0 && width_of(highest) <= widest_before; --d) {
-    highest = highest * (Int128(1) << 32) + digit(d)[i];
-    exponent -= 32;
-  }
-  int rest_sign = 0;
-  if (int missing = wide_enough - width_of(highest); d >= 0 && missing > 0) {
-    std::int64_t next = digit(d)[i];
-    std::int64_t cut = next >> (32 - missing);
-    highest = highest * (Int128(1) << missing) + cut;
-    exponent -= missing;
-    if (next != cut * (std::int64_t(1) << (32 - missing))) rest_sign = 1;
-    --d;
-  }
-  for (; rest_sign == 0 && d >= 0; --d)
-    if (digit(d)[i] != 0) rest_sign = digit(d)[i] > 0 ? 1 : -1;
-  if (rest_sign != 0) highest = odd_beside(highest, rest_sign > 0);
-  return rounded_quotient({.numerator = highest, .exponent = exponent, .divisor = divisor_}, dtype);
+  LeadingBits leading = leading_bits({digits_.data() + i, count_, digit_count(), low_, divisor_});
+  Int128 numerator = leading.bits;
+  if (leading.rest_sign != 0) numerator = odd_beside(numerator, leading.rest_sign > 0);
+  return rounded_quotient(
+      {.numerator = numerator, .exponent = leading.exponent, .divisor = divisor_}, dtype);
 }
 
 // Three digits are two doubles; digits below only say on which side of these a sum is. A quotient

@@ -59,7 +59,7 @@ SumRuns copied_runs(const SumRuns& runs, const ElementPlaces& source, const Elem
         copied.back().first + copied.back().count == at)
       ++copied.back().count;
     else
-      copied.push_back({place, 1, element, run->sums, at});
+      copied.push_back({place, 1, element, run->sums, at, run->is_root});
   });
   std::sort(copied.begin(), copied.end(), begins_before);
   return copied;
@@ -109,7 +109,8 @@ std::optional<SumRun> SumRun::within(std::int64_t from, std::int64_t to) const {
   skipped /= element_bytes;
   std::int64_t kept = std::min(count, (to - begin) / element_bytes) - skipped;
   if (to <= begin || kept <= 0) return std::nullopt;
-  return SumRun{begin + skipped * element_bytes, kept, element_bytes, sums, first + skipped};
+  return SumRun{
+      begin + skipped * element_bytes, kept, element_bytes, sums, first + skipped, is_root};
 }
 
 CompanionPtr UnroundedSums::make(SumRuns runs) {

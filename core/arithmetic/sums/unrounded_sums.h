@@ -11,13 +11,15 @@
 namespace simmesh {
 
 // SumRun is a range of neighbouring elements of a buffer, from byte `begin` on, with their
-// unrounded sums: those from `first` on in an array that runs share.
+// unrounded sums: those from `first` on in an array that runs share. The elements of roots are the
+// square roots of the sums: these are moved, and additions read the elements.
 struct SumRun {
   std::int64_t begin;
   std::int64_t count;
   std::int64_t element_bytes;
   std::shared_ptr<const CarriedSums> sums;
   std::int64_t first;
+  bool is_root = false;
 
   std::int64_t end() const { return begin + count * element_bytes; }
   // within returns the part of the run in a range of bytes, if any.

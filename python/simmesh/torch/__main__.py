@@ -90,7 +90,8 @@ class _Trials:
         options = self._options
         ran = run(
             body, ranks, schedule=schedule, seed=options.seed, arithmetic=options.arithmetic,
-            timeout=options.timeout, allow_strided=options.allow_strided,
+            timeout=options.timeout, allow_strided=options.allow_strided, local=options.local,
+            check_accesses=not options.no_check_accesses,
             reproduce=_command(options, schedule), **more,
         )  # fmt: skip
         self.made_groups |= ran.made_groups
@@ -113,6 +114,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--timeout", type=float, default=60, help="seconds a rank keeps the turn")
     parser.add_argument("--allow-strided", action="store_true",
                         help="let tensors with gaps into collectives")  # fmt: skip
+    parser.add_argument("--local", choices=("plain", "exact"), default="plain",
+                        help="how the operators of ranks are computed")  # fmt: skip
+    parser.add_argument("--no-check-accesses", action="store_true",
+                        help="let exact ranks use buffers of operations under way")  # fmt: skip
     parser.add_argument("script", type=Path, help="the script of every rank")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
     return parser
@@ -140,6 +145,8 @@ def _command(options: argparse.Namespace, schedule: Any) -> str:
     words = ["python", "-m", "simmesh.torch", "--ranks", str(options.ranks), "--schedule", text,
              "--schedule-seed", str(seed), "--arithmetic", options.arithmetic,
              "--seed", str(options.seed), *["--allow-strided"] * options.allow_strided,
+             *["--local", "exact"] * (options.local == "exact"),
+             *["--no-check-accesses"] * options.no_check_accesses,
              str(options.script), *options.arguments]  # fmt: skip
     return shlex.join(words)
 

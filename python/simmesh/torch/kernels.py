@@ -20,6 +20,35 @@ from simmesh.torch.sparse import all_reduce_sparse
 from simmesh.torch.work import RankWork
 
 Tensors = list[torch.Tensor]
+Records = list[_core.exact.Record | None]
+
+# Finds the records of exact values of tensors' storages; None where no mode keeps such values.
+_find_records: Callable[[Tensors, bool], Records] | None = None
+
+
+def carry(find_records: Callable[[Tensors, bool], Records]) -> None:
+    """Lets collectives carry exact values, which ``find_records(tensors, are_results)`` finds.
+
+    It returns no list outside of a mode that computes exactly, and has None in place of a tensor
+    behind which nothing is kept.
+    """
+    global _find_records
+    _find_records = find_records
+
+
+def _records(inputs: Tensors, outputs: Tensors) -> dict[str, Any]:
+    if _find_records is None:
+        return {}
+    return {
+        "input_records": _find_records(inputs, False),
+        "output_records": _find_records(outputs, True),
+    }
+
+
+def _record(tensor: torch.Tensor, is_result: bool) -> dict[str, Any]:
+    records = [] if _find_records is None else _find_records([tensor], is_result)
+    return {"record": records[0]} if records else {}
+
 
 # In the order of torch's ReduceOp.RedOpType.
 _REDUCTIONS = ("sum", "avg", "product", "min", "max", "band", "bor", "bxor", "premul_sum")
@@ -54,7 +83,7 @@ def _operation(
 ) -> _core.Operation:
     strides.check(group, name, inputs)
     strides.check(group, name, outputs)
-    return group.core.collective(name, inputs, outputs, **options)
+    return group.core.collective(name, inputs, outputs, **options, **_records(inputs, outputs))
 
 
 def _start(
@@ -216,12 +245,15 @@ def _reduce_scatter_tensor_coalesced(outputs: Tensors, inputs: Tensors, group: G
 
 def _send(tensors: Tensors, group: Group, peer: int, tag: int) -> Any:
     strides.check(group, "send", tensors)
-    return _work(group, [group.core.send(_single(tensors, "send"), peer, tag)], tensors)
+    tensor = _single(tensors, "send")
+    operation = group.core.send(tensor, peer, tag, **_record(tensor, False))
+    return _work(group, [operation], tensors)
 
 
 def _receive(tensors: Tensors, group: Group, peer: int | None, tag: int) -> Any:
     strides.check(group, "recv", tensors)
-    operation = group.core.recv(_single(tensors, "recv"), peer, tag)
+    tensor = _single(tensors, "recv")
+    operation = group.core.recv(tensor, peer, tag, **_record(tensor, True))
     return _work(group, [operation], tensors, source=lambda: operation.source)
 
 

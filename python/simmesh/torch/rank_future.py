@@ -14,13 +14,19 @@ class RankFuture(torch.futures.Future):  # type: ignore[type-arg]
     """A Future whose wait gives the turn to other ranks.
 
     ``is_ready`` is true if ``value`` may be called, and ``block`` waits until it may. Callbacks run
-    on the rank's thread, when it next starts or ends an operation or looks at the future.
+    on the rank's thread, when it next starts or ends an operation or looks at the future. ``use``
+    is called when Python code takes the value or waits for it.
     """
 
     def __init__(
-        self, is_ready: Callable[[], bool], block: Callable[[], Any], value: Callable[[], Any]
+        self,
+        is_ready: Callable[[], bool],
+        block: Callable[[], Any],
+        value: Callable[[], Any],
+        use: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__()
+        self._use = use
         self._is_ready = is_ready
         self._block = block
         self._value = value
@@ -38,10 +44,12 @@ class RankFuture(torch.futures.Future):  # type: ignore[type-arg]
 
     def wait(self) -> Any:
         self.complete()
+        self._use()
         return super().wait()
 
     def value(self) -> Any:
         self.poll()
+        self._use()
         return super().value()
 
     def then(self, callback: Callable[[Any], Any]) -> RankFuture:  # type: ignore[override]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator
+from typing import Any, Callable, Protocol
 
 from simmesh import _core
 from simmesh.torch.held_works import HeldWorks
@@ -81,6 +81,9 @@ class RankState:
         self.futures: list[PolledFuture] = []
         self.clock_reads = 0
         self.premultiplier = 1.0
+        # The works of a call that is looked at, and who hears of operations that were waited for.
+        self.recent: list[StartedWork] | None = None
+        self.on_end: Callable[[Iterable[_core.Operation], bool], None] | None = None
         self.entropy: random.Random | None = None
         self.temporary_names: Iterator[str] | None = None
         self._generations: dict[tuple[tuple[int, ...], str], int] = {}
@@ -97,6 +100,15 @@ class RankState:
         group = Group(members, name, backend, self.shared.allows_strided)
         self.groups[process_group] = group
         return group
+
+    def ended(
+        self, operations: Iterable[_core.Operation], until_backward_ends: bool = False
+    ) -> None:
+        """Says that operations were waited for or seen to be complete; with
+        ``until_backward_ends``, that torch's C++ code waits for them when the backward pass ends.
+        """
+        if self.on_end is not None:
+            self.on_end(operations, until_backward_ends)
 
     def poll_futures(self) -> None:
         """Completes the futures whose operations are complete, which runs their callbacks."""
@@ -115,6 +127,8 @@ class RankState:
         operations if one is open.
         """
         self.works.add(work)
+        if self.recent is not None:
+            self.recent.append(work)
         self.poll_futures()
         if group.coalesced is not None:
             group.coalesced.append(work)

@@ -12,12 +12,14 @@ import os
 import queue
 import selectors
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Callable
 
 import torch
+import typing_extensions
 
 import simmesh
 from simmesh import _core
@@ -68,6 +70,8 @@ def run(
     isolate: Sequence[str | tuple[Any, str]] = (),
     environment: Callable[[int], Mapping[str, str]] | None = None,
     allow_strided: bool = False,
+    local: str = "plain",
+    check_accesses: bool = True,
     **options: Any,
 ) -> Run:
     """Runs ``body(rank)`` on every rank. ``options`` are those of the core: arithmetic, release,
@@ -78,7 +82,8 @@ def run(
     the variables that a rank has in addition to the host's; torchrun's by default. ``isolate``
     names further state that each rank has for itself: dotted names, or pairs of an object and an
     attribute's name. ``allow_strided`` lets tensors with gaps into collectives, which gloo and NCCL
-    refuse or get wrong.
+    refuse or get wrong. ``local="exact"`` computes the operators of ranks with exact values, and
+    reports accesses to buffers under way unless ``check_accesses`` is False.
 
     Runs of several threads of the host follow one another. Raises ValueError for more ranks than
     there can be threads.
@@ -95,7 +100,7 @@ def run(
     results: list[Any] = [None] * ranks
 
     def program(rank: int) -> None:
-        with rank_thread():
+        with rank_thread(), _operators(local, check_accesses):
             results[rank] = body(rank)
             rank_state.of_rank().shared.joint_calls.end(rank)
 
@@ -111,6 +116,15 @@ def run(
     return Run(outcome, results, made_groups)
 
 
+def _operators(local: str, check_accesses: bool) -> contextlib.AbstractContextManager[Any]:
+    """The operators of a rank: torch's own, or exact ones."""
+    if local == "plain":
+        return contextlib.nullcontext()
+    from simmesh.torch.exact.mode import exact_operators
+
+    return exact_operators(check_accesses)
+
+
 def _show_python_calls_of_crashes() -> None:
     """Lets a fault in C code print the Python calls of all threads, after the core's report."""
     if not faulthandler.is_enabled():
@@ -122,7 +136,7 @@ def _internal_files() -> list[str]:
     """The files of torch, of simmesh, and of Python's modules that call on behalf of others."""
     packages = (torch, simmesh, asyncio, concurrent.futures, multiprocessing)
     folders = [os.path.dirname(str(module.__file__)) + os.sep for module in packages]
-    modules = (contextlib, functools, queue, selectors, threading)
+    modules = (contextlib, functools, queue, selectors, threading, typing_extensions, warnings)
     return folders + [str(module.__file__) for module in modules]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Callable
@@ -41,12 +42,10 @@ class RankWork(dist.Work):
         seconds = self._timeout
         if timeout is not None and timeout > _NO_TIMEOUT:
             seconds = timeout.total_seconds()
-        for operation in self.operations:
-            if not operation.wait(seconds):
-                raise RuntimeError(
-                    f"[torch/work] Timed out: expected the end of {operation} within {seconds} s"
-                )
-        rank_state.of_rank().poll_futures()
+        self._block(seconds)
+        state = rank_state.of_rank()
+        state.ended(self.operations)
+        state.poll_futures()
         return True
 
     def is_completed(self) -> bool:
@@ -54,10 +53,10 @@ class RankWork(dist.Work):
         run before it.
         """
         _core.yield_now()
-        return self._has_ended()
+        return self._ended()
 
     def is_success(self) -> bool:
-        return self._has_ended()
+        return self._ended()
 
     def exception(self) -> None:
         return None
@@ -88,10 +87,28 @@ class RankWork(dist.Work):
         turn away while it waits for a future.
         """
         if self._future is None:
-            self._future = RankFuture(self._has_ended, self.wait, lambda: self.results)
+            # The future lives on after its end, so it must not refer to this work.
+            use = functools.partial(rank_state.of_rank().ended, self.operations)
+            self._future = RankFuture(
+                self._has_ended, lambda: self._block(self._timeout), lambda: self.results, use
+            )
         if torch._C._current_graph_task_id() != -1:
             self._future.complete()
+            rank_state.of_rank().ended(self.operations, until_backward_ends=True)
         return self._future
+
+    def _block(self, seconds: float | None) -> None:
+        for operation in self.operations:
+            if not operation.wait(seconds):
+                raise RuntimeError(
+                    f"[torch/work] Timed out: expected the end of {operation} within {seconds} s"
+                )
+
+    def _ended(self) -> bool:
+        has_ended = self._has_ended()
+        if has_ended:
+            rank_state.of_rank().ended(self.operations)
+        return has_ended
 
     def _has_ended(self) -> bool:
         return all(operation.is_completed() for operation in self.operations)

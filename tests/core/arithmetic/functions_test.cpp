@@ -98,7 +98,7 @@ constexpr double float_bound = 0.50000001;
 // repetition takes the next ones: --gtest_random_seed=1 --gtest_repeat=40993 takes them all.
 TEST(Functions, FloatsAreWithinHalfAUnit) {
   constexpr std::uint64_t step = 40993;
-  auto first = std::uint64_t(testing::UnitTest::GetInstance()->random_seed()) % step;
+  auto first = std::uint64_t(::testing::UnitTest::GetInstance()->random_seed()) % step;
   for (Function function : all_functions)
     EXPECT_LE(float_sweep(function, first, step), float_bound)
         << to_string(function) << " from " << first;

@@ -70,5 +70,17 @@ TEST(UnroundedSums, ACopyTakesSumsElementByElement) {
   EXPECT_EQ(shown(two_runs()->with_copy(before, source, same)), "96+1@80 100+4@10 ");
 }
 
+// If this fails, roots become sums on their way.
+TEST(UnroundedSums, RootsStayRoots) {
+  SumRun roots = run_of(0, 4, 0);
+  roots.is_root = true;
+  EXPECT_TRUE(roots.within(4, 12)->is_root);
+  const std::int64_t shape[] = {2, 2}, columns[] = {1, 2}, rows[] = {2, 1};
+  ElementPlaces source{.begin = 0, .shape = shape, .strides = columns, .element_bytes = 4};
+  ElementPlaces target{.begin = 0, .shape = shape, .strides = rows, .element_bytes = 4};
+  CompanionPtr copied = UnroundedSums::make({roots})->with_copy(nullptr, source, target);
+  for (const SumRun& run : UnroundedSums::of(copied)->runs()) EXPECT_TRUE(run.is_root);
+}
+
 }  // namespace
 }  // namespace simmesh

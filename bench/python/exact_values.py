@@ -1,0 +1,101 @@
+"""How much slower are exact values than torch's own operators?
+
+Prints a table: the operation, the number of elements, our time and torch's, each of one call in
+microseconds, and their ratio. All are CPU times of this machine, the least of several, with one
+thread as ranks have it. ``write`` and ``read`` are those of a record, which operators on exact
+tensors do besides.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Callable
+
+import torch
+from simmesh._core.exact import Record, Values, apply, product, sum_rows
+
+Call = Callable[[], object]
+
+SIZES = (64, 1024, 4096, 65536)
+SIDES = (16, 64, 256)
+
+
+def microseconds(call: Call) -> float:
+    """The time of one call, in microseconds."""
+    calls, least = 1, float("inf")
+    call()
+    while True:
+        begin = time.process_time()
+        for _ in range(calls):
+            call()
+        took = time.process_time() - begin
+        if took >= 0.01:
+            break
+        calls *= 2
+    for _ in range(5):
+        begin = time.process_time()
+        for _ in range(calls):
+            call()
+        least = min(least, (time.process_time() - begin) / calls)
+    return 1e6 * least
+
+
+def report(name: str, size: str, ours: Call, torchs: Call) -> None:
+    """Prints a line of the table."""
+    own, peer = microseconds(ours), microseconds(torchs)
+    print(f"{name:28} {size:>10} {own:10.2f} {peer:10.2f} {own / peer:8.1f}", flush=True)
+
+
+def elementwise(count: int) -> None:
+    """Operators on elements, on exact values of one double, of two, and over 3."""
+    a, b, out = torch.randn(count), torch.randn(count), torch.empty(count)
+    plain = Values.of(a)
+    pairs = product(torch.randn(count, 8), torch.randn(8, 1))
+    thirds = pairs.divided(3.0)
+    record, places = Record(4 * count), torch.randperm(count)
+
+    def write(values: Values) -> Call:
+        return lambda: record.write(out, values)
+
+    size = str(count)
+    report("elements as values", size, lambda: Values.of(a), lambda: out.copy_(a))
+    report("add doubles", size, lambda: plain.plus(plain), lambda: torch.add(a, b, out=out))
+    report("add pairs", size, lambda: pairs.plus(pairs), lambda: torch.add(a, b, out=out))
+    report("multiply doubles", size, lambda: plain.times(plain), lambda: torch.mul(a, b, out=out))
+    report("multiply pairs by doubles", size, lambda: pairs.times(plain),
+           lambda: torch.mul(a, b, out=out))  # fmt: skip
+    report("divide by 3", size, lambda: pairs.divided(3.0), lambda: torch.div(a, 3.0, out=out))
+    report("sum of all", size, lambda: pairs.summed(1, count, 1), a.sum)
+    report("index", size, lambda: pairs.taken(places), lambda: a[places])
+    report("round pairs", size, lambda: pairs.round_into(out), lambda: out.copy_(a))
+    report("round thirds", size, lambda: thirds.round_into(out), lambda: out.copy_(a))
+    report("write", size, write(pairs), lambda: out.copy_(a))
+    report("read", size, lambda: record.read(out), lambda: out.copy_(a))
+    report("exp", size, lambda: apply("exp", a, out), lambda: torch.exp(a, out=out))
+    rows, sums = a.view(-1, 64), torch.empty(count // 64)
+    report("sums of rows of 64", size, lambda: sum_rows(rows, count // 64, 64, 1, sums),
+           lambda: torch.sum(rows, 1, out=sums))  # fmt: skip
+
+
+def products(side: int) -> None:
+    """A product of two square matrices, with the elements that it is rounded to."""
+    a, b, out = torch.randn(side, side), torch.randn(side, side), torch.empty(side, side)
+    size = f"{side}^3"
+    report("matrix product", size, lambda: product(a, b), lambda: torch.mm(a, b, out=out))
+    report("matrix product, rounded", size, lambda: product(a, b).round_into(out),
+           lambda: torch.mm(a, b, out=out))  # fmt: skip
+
+
+def main() -> None:
+    """Prints the table."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    print(f"{'operation':28} {'elements':>10} {'ours, us':>10} {'torch, us':>10} {'ratio':>8}")
+    for count in SIZES:
+        elementwise(count)
+    for side in SIDES:
+        products(side)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,274 @@
+#include "core/arithmetic/companions/exact_arithmetic.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+#include "core/arithmetic/companions/exact_rounding.h"
+#include "core/arithmetic/sums/digit_sums.h"
+#include "core/arithmetic/sums/non_finite_terms.h"
+#include "core/arithmetic/unrounded.h"
+#include "core/check/error.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::int64_t divisor_limit = std::int64_t(1) << 53;
+constexpr double quiet_nan = std::bit_cast<double>(0x7FF8000000000000u);
+
+bool is_finite_number(double x) { return x - x == 0; }
+
+// OperandReader reads the values of an array, or its only one again and again.
+class OperandReader {
+ public:
+  OperandReader(const ExactContent& content, std::int64_t count)
+      : content_(content),
+        high_(content.high.data()),
+        low_(content.low.empty() ? &zero_ : content.low.data()),
+        step_(content.count == count ? 1 : 0),
+        low_step_(content.low.empty() ? 0 : step_) {}
+
+  double high(std::int64_t i) const { return high_[i * step_]; }
+  double low(std::int64_t i) const { return low_[i * low_step_]; }
+  bool is_plain() const { return low_ == &zero_; }
+
+  // Adds the places where the value is wide to those of a result, which stay in order.
+  void add_wide(std::vector<std::int64_t>& places, std::int64_t count) const {
+    if (content_.wide_places.empty()) return;
+    std::vector<std::int64_t> own = content_.wide_places, all;
+    if (step_ == 0) {
+      own.resize(std::size_t(count));
+      std::iota(own.begin(), own.end(), 0);
+    }
+    std::set_union(places.begin(), places.end(), own.begin(), own.end(), std::back_inserter(all));
+    places = std::move(all);
+  }
+
+  std::vector<std::int64_t> at(const std::vector<std::int64_t>& places) const {
+    return step_ == 1 ? places : std::vector<std::int64_t>(places.size(), 0);
+  }
+
+ private:
+  const ExactContent& content_;
+  double zero_ = 0;
+  const double *high_, *low_;
+  std::int64_t step_, low_step_;
+};
+
+std::int64_t common_count(const ExactContent& a, const ExactContent& b) {
+  if (a.count != b.count && a.count != 1 && b.count != 1)
+    raise(ErrorKind::value_error, "companions/values",
+          "expected as many values on both sides, or one, got {} and {}", a.count, b.count);
+  return a.count == 1 ? b.count : a.count;
+}
+
+// The sum of values over one divisor.
+ExactContent sum_of_two(const ExactContent& a, const ExactContent& b) {
+  ExactContent sum{.count = common_count(a, b), .divisor = a.divisor};
+  OperandReader x(a, sum.count), y(b, sum.count);
+  std::vector<std::int64_t> places;
+  if (x.is_plain() && y.is_plain())
+    places = sum.fill([&](std::int64_t i) { return added({x.high(i)}, y.high(i)); });
+  else
+    places = sum.fill([&](std::int64_t i) {
+      return added(added({x.high(i), x.low(i)}, y.high(i)), y.low(i));
+    });
+  x.add_wide(places, sum.count);
+  y.add_wide(places, sum.count);
+  if (places.empty()) return sum;
+  const CarriedSums parts[] = {a.digits_at(x.at(places)), b.digits_at(y.at(places))};
+  sum.settle(places, sum_of(parts));
+  return sum;
+}
+
+// Adds a * b to a product of other parts.
+ExactPair plus_product(const ExactPair& product, double a, double b) {
+  ExactPair term = multiplied(a, b);
+  ExactPair sum = added(added(product, term.high), term.low);
+  sum.missed += term.missed;
+  return sum;
+}
+
+// Multiplies sums over 1 place by place; those that aren't finite are given as doubles too.
+CarriedSums products_of(const CarriedSums& a, const CarriedSums& b, gsl::span<const double> x,
+                        gsl::span<const double> y) {
+  int low = a.low() + b.low();
+  DigitSums products(a.count(), {low, a.digit_count() + b.digit_count() + 2});
+  for (std::int64_t i = 0; i < a.count(); ++i) {
+    double left = x[std::size_t(i)], right = y[std::size_t(i)];
+    if (!is_finite_number(left) || !is_finite_number(right)) {
+      double value = left * right;
+      products.add_non_finite(i, NonFiniteTerms::of(value == value ? value : quiet_nan));
+      continue;
+    }
+    for (int d = 0; d < a.digit_count(); ++d) {
+      std::int64_t digit = a.digit(d)[i];
+      if (digit == 0) continue;
+      for (int e = 0; e < b.digit_count(); ++e)
+        products.add_integer(i, Int128(digit) * b.digit(e)[i], 32 * (low + d + e));
+    }
+  }
+  return products.take();
+}
+
+ExactContent product_of_two(const ExactContent& a, const ExactContent& b) {
+  ExactContent product{.count = common_count(a, b), .divisor = a.divisor * b.divisor};
+  OperandReader x(a, product.count), y(b, product.count);
+  std::vector<std::int64_t> places;
+  auto times_plain = [&](const OperandReader& pair, const OperandReader& plain) {
+    return product.fill([&](std::int64_t i) {
+      return plus_product(multiplied(pair.low(i), plain.high(i)), pair.high(i), plain.high(i));
+    });
+  };
+  if (x.is_plain() && y.is_plain())
+    places = product.fill([&](std::int64_t i) { return multiplied(x.high(i), y.high(i)); });
+  else if (x.is_plain() || y.is_plain())
+    places = y.is_plain() ? times_plain(x, y) : times_plain(y, x);
+  else
+    places = product.fill([&](std::int64_t i) {
+      ExactPair lows = plus_product(multiplied(x.low(i), y.low(i)), x.low(i), y.high(i));
+      return plus_product(plus_product(lows, x.high(i), y.low(i)), x.high(i), y.high(i));
+    });
+  x.add_wide(places, product.count);
+  y.add_wide(places, product.count);
+  if (places.empty()) return product;
+  auto doubles = [&places](const ExactContent& content, const OperandReader& operand) {
+    std::vector<double> all = signed_doubles(content), taken;
+    for (std::int64_t place : operand.at(places)) taken.push_back(all[std::size_t(place)]);
+    return taken;
+  };
+  product.settle(places, products_of(a.digits_at(x.at(places)), b.digits_at(y.at(places)),
+                                     doubles(a, x), doubles(b, y)));
+  return product;
+}
+
+ExactContent one_double(double x) { return {.count = 1, .high = {x}}; }
+
+// OddPart is a finite double other than 0 as odd * 2^exponent.
+struct OddPart {
+  std::int64_t odd;
+  int exponent;
+};
+OddPart odd_part(double x) {
+  int exponent = 0;
+  auto mantissa = std::int64_t(std::ldexp(std::frexp(x, &exponent), 53));
+  int zeros = std::countr_zero(std::uint64_t(mantissa));
+  return {mantissa / (std::int64_t(1) << zeros), exponent - 53 + zeros};
+}
+
+// Multiplies by 2^exponent, whose range is that of the exponents of two doubles.
+ExactContent times_power(ExactContent content, int exponent) {
+  constexpr int step = 900;
+  while (exponent != 0) {
+    int now = std::clamp(exponent, -step, step);
+    content = product_of_two(content, one_double(std::ldexp(1.0, now)));
+    exponent -= now;
+  }
+  return content;
+}
+
+// Returns N where a factor is the double 1.0 / N, else 0.
+std::int64_t inverse_of(double factor) {
+  constexpr double least = 0x1p-32;
+  double magnitude = std::fabs(factor);
+  if (!(magnitude < 1 && magnitude > least)) return 0;
+  auto inverse = std::int64_t(1 / magnitude + 0.5);
+  if (1.0 / double(inverse) != magnitude) return 0;
+  return factor < 0 ? -inverse : inverse;
+}
+
+// Returns N where a divisor is the double next to sqrt(N), else 0.
+std::int64_t square_of(double divisor) {
+  double square = divisor * divisor;
+  if (!(square >= 1 && square < double(divisor_limit))) return 0;
+  auto n = std::int64_t(square + 0.5);
+  return std::sqrt(double(n)) == divisor ? n : 0;
+}
+
+ExactContent under_root(ExactContent content) {
+  content.is_root = false;
+  return content;
+}
+
+ExactContent as_root(ExactContent content) {
+  content.is_root = true;
+  return content;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> common_divisor(std::int64_t a, std::int64_t b) {
+  std::int64_t more = b / std::gcd(a, b);
+  return more <= divisor_limit / a ? std::optional(a * more) : std::nullopt;
+}
+
+ExactContent over_divisor(const ExactContent& content, std::int64_t divisor) {
+  if (content.divisor == divisor) return content;
+  ExactContent result = product_of_two(content, one_double(double(divisor / content.divisor)));
+  for (std::size_t i = 0; i < result.high.size(); ++i)
+    if (result.high[i] == 0) result.high[i] = std::copysign(0.0, content.high[i]);
+  result.divisor = divisor;
+  return result;
+}
+
+ExactContent sum(const ExactContent& a, const ExactContent& b, double factor) {
+  if (factor != 1.0) return sum(a, scaled(b, factor), 1.0);
+  if (a.divisor == b.divisor) return sum_of_two(a, b);
+  if (std::optional<std::int64_t> common = common_divisor(a.divisor, b.divisor))
+    return sum_of_two(over_divisor(a, *common), over_divisor(b, *common));
+  return sum_of_two(rounded_to_doubles(a), rounded_to_doubles(b));
+}
+
+ExactContent product(const ExactContent& a, const ExactContent& b) {
+  if (a.divisor <= divisor_limit / b.divisor) return product_of_two(a, b);
+  return product_of_two(rounded_to_doubles(a), rounded_to_doubles(b));
+}
+
+ExactContent scaled(const ExactContent& content, double factor) {
+  if (content.is_root) {
+    if (!(factor >= 0)) return scaled(rounded_to_doubles(content), factor);
+    return as_root(scaled(scaled(under_root(content), factor), factor));
+  }
+  if (std::int64_t inverse = inverse_of(factor); inverse != 0)
+    return divided(content, double(inverse));
+  if (content.divisor == 1 || factor == 0 || !is_finite_number(factor))
+    return product_of_two(content, one_double(factor));
+  // The divisor goes out of the factor, so that x / 3 * 3 has divisor 1 again.
+  OddPart by = odd_part(factor);
+  std::int64_t shared = std::gcd(by.odd, content.divisor);
+  ExactContent result =
+      product_of_two(content, one_double(std::ldexp(double(by.odd / shared), by.exponent)));
+  result.divisor = content.divisor / shared;
+  return result;
+}
+
+ExactContent divided(const ExactContent& content, double by) {
+  if (content.is_root) {
+    if (!(by > 0)) return divided(rounded_to_doubles(content), by);
+    if (std::int64_t n = square_of(by); n != 0)
+      return as_root(divided(under_root(content), double(n)));
+    return as_root(divided(divided(under_root(content), by), by));
+  }
+  if (by == 0 || !is_finite_number(by)) {
+    ExactContent quotients{.count = content.count, .high = signed_doubles(content)};
+    for (double& x : quotients.high) {
+      x = x / by + 0.0;
+      if (x != x) x = quiet_nan;
+    }
+    return quotients;
+  }
+  OddPart odd = odd_part(by);
+  std::int64_t magnitude = std::abs(odd.odd);
+  if (magnitude > divisor_limit / content.divisor) return divided(rounded_to_doubles(content), by);
+  ExactContent quotient = times_power(content, -odd.exponent);
+  if (odd.odd < 0) quotient = product_of_two(quotient, one_double(-1));
+  for (double& x : quotient.high) x += 0.0;  // a -0 becomes +0
+  quotient.divisor = content.divisor * magnitude;
+  return quotient;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,31 @@
+"""Compares a PyTorch program on layouts of ranks with the same program on one device, bit for bit.
+
+    @simmesh.same_as_one_device(layouts=[{"dp": 4}, {"dp": 2, "tp": 2}])
+    def test_training(mesh):
+        model = parallelize(Model(), mesh)
+        ...
+
+Nothing here needs PyTorch before a program runs.
+"""
+
+from __future__ import annotations
+
+from simmesh.one_device.comparison import (
+    Comparison,
+    DiffersFromOneDevice,
+    LimitOfExactArithmetic,
+    note,
+    record_one_device,
+    same_as_one_device,
+)
+from simmesh.one_device.layout import rows_of
+
+__all__ = [
+    "Comparison",
+    "DiffersFromOneDevice",
+    "LimitOfExactArithmetic",
+    "note",
+    "record_one_device",
+    "rows_of",
+    "same_as_one_device",
+]

@@ -1,0 +1,241 @@
+"""Notes what a rank's program computes: calls of modules, clipping, and steps of optimizers."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from inspect import isasyncgen, iscoroutine, isgenerator
+from typing import Any, Callable
+
+import torch
+import torch.nn.utils.clip_grad
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+from simmesh.one_device import notebook as notes
+from simmesh.one_device.names import class_of, unwrapped
+from simmesh.one_device.notebook import Notebook
+
+# The places in which functions are replaced are those of the process.
+_ONE_AT_A_TIME = threading.RLock()
+
+
+@contextmanager
+def observed_calls() -> Iterator[None]:
+    """Lets calls of modules and of clipping note what they compute, in threads that have a
+    notebook. As it was before on leaving.
+    """
+    clipping = torch.nn.utils.clip_grad
+    module = torch.nn.Module
+    with _ONE_AT_A_TIME:
+        call, clip = module.__call__, clipping._clip_grads_with_norm_
+        public = torch.nn.utils.clip_grads_with_norm_
+        clip_observed = _clip_observed(clip)
+        try:
+            module.__call__ = _call_observed(call)
+            clipping._clip_grads_with_norm_ = clip_observed
+            torch.nn.utils.clip_grads_with_norm_ = clip_observed
+            yield
+        finally:
+            module.__call__, clipping._clip_grads_with_norm_ = call, clip
+            torch.nn.utils.clip_grads_with_norm_ = public
+
+
+def run_observed(program: Callable[..., Any], mesh: Any, notebook: Notebook) -> None:
+    """Runs a program on this rank and notes into the notebook what it computes and returns."""
+    handles = [
+        register_optimizer_step_pre_hook(lambda optimizer, *_: _before_step(notebook, optimizer)),
+        register_optimizer_step_post_hook(lambda optimizer, *_: _after_step(notebook, optimizer)),
+    ]
+    notes.open_notebook(notebook)
+    log = notebook.listener
+    try:
+        with contextlib.nullcontext() if log is None else _logged(log):
+            returned = program(mesh)
+        if iscoroutine(returned) or isgenerator(returned) or isasyncgen(returned):
+            raise TypeError(
+                "[one_device] expected a function that runs when it is called, got one whose body "
+                f"has not run: it returns a {type(returned).__name__}"
+            )
+        notebook.is_ended = True
+        notebook.add_all(notes.RETURNED, "", returned)
+        has_gradients = any(kind == notes.GRADIENT for kind, _ in notebook.counts)
+        _note_gradients(notebook, notes.LEFT_GRADIENT if has_gradients else notes.GRADIENT)
+        _note_parameters(notebook, notes.PARAMETER, list(notebook.names.parameters))
+        _note_buffers(notebook)
+    finally:
+        notes.open_notebook(None)
+        for each in handles:
+            each.remove()
+
+
+@contextmanager
+def _logged(log: Any) -> Iterator[None]:
+    """Logs operators. Nodes of the graph remember the lines that made them."""
+    with torch.autograd.set_detect_anomaly(True, check_nan=False), log:
+        yield
+
+
+def _call_observed(call: Callable[..., Any]) -> Callable[..., Any]:
+    def observed(self: torch.nn.Module, *arguments: Any, **keywords: Any) -> Any:
+        notebook = notes.current()
+        if notebook is None or notebook.is_paused or _is_recomputation():
+            return call(self, *arguments, **keywords)
+        if notebook.depth == 0 and _infers_shapes():
+            return _paused(notebook, call, self, arguments, keywords)
+        if notebook.depth == 0:
+            _note_parameters(notebook, notes.INITIAL, notebook.names.add_root(self))
+        name = notebook.names.of_module(self)
+        if name is None or unwrapped(self) is not self:
+            return _nested(notebook, None, call, self, arguments, keywords)
+        output = _nested(notebook, name, call, self, arguments, keywords)
+        _note_output(notebook, name, self, output)
+        return output
+
+    return observed
+
+
+def _nested(
+    notebook: Notebook, name: str | None, call: Callable[..., Any], module: Any,
+    arguments: Any, keywords: Any,
+) -> Any:  # fmt: skip
+    notebook.depth += 1
+    try:
+        if name is None or notebook.listener is None:
+            return call(module, *arguments, **keywords)
+        with notebook.listener.inside(name):
+            return call(module, *arguments, **keywords)
+    finally:
+        notebook.depth -= 1
+
+
+def _paused(
+    notebook: Notebook, call: Callable[..., Any], module: Any, arguments: Any, keywords: Any
+) -> Any:
+    notebook.is_paused = True
+    try:
+        return call(module, *arguments, **keywords)
+    finally:
+        notebook.is_paused = False
+
+
+def _infers_shapes() -> bool:
+    """True while a PipelineStage runs its module on tensors without values, for their shapes."""
+    frame = sys._getframe(2)
+    for _ in range(4):
+        if frame.f_code.co_name == "_forward_metadata_inference":
+            return True
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return False
+
+
+def _is_recomputation() -> bool:
+    """True while backward runs: activation checkpointing calls modules again then."""
+    return torch._C._current_graph_task_id() != -1
+
+
+def _note_output(notebook: Notebook, name: str, module: torch.nn.Module, output: Any) -> None:
+    line = notebook.line()
+    shown = name or class_of(module).__name__
+    is_of_rows = _looks_at_rows(module)
+    for suffix, leaf in notes.leaves(output):
+        if not isinstance(leaf, torch.Tensor):
+            continue
+        key = notebook.next_key(notes.OUTPUT, shown + suffix)
+        notebook.add(key, leaf, line, is_of_rows)
+        if leaf.requires_grad:
+            gradient = notes.Key(notes.OUTPUT_GRADIENT, key.name, key.occurrence)
+            notebook.counts[notes.OUTPUT_GRADIENT, key.name] += 1
+            leaf.register_hook(_gradient_noter(notebook, gradient, line))
+
+
+def _looks_at_rows(module: torch.nn.Module) -> bool:
+    """True for a batch norm that has the statistics of its own rank's rows."""
+    is_batch_norm = isinstance(module, torch.nn.modules.batchnorm._BatchNorm)
+    return is_batch_norm and not isinstance(module, torch.nn.SyncBatchNorm)
+
+
+def _gradient_noter(
+    notebook: Notebook, key: notes.Key, line: str
+) -> Callable[[torch.Tensor], None]:
+    def note_gradient(gradient: torch.Tensor) -> None:
+        notebook.add(key, gradient, line)
+
+    return note_gradient
+
+
+def _clip_observed(clip: Callable[..., Any]) -> Callable[..., Any]:
+    def observed(parameters: Any, max_norm: Any, total_norm: Any, *rest: Any, **more: Any) -> Any:
+        notebook = notes.current()
+        if notebook is None:
+            return clip(parameters, max_norm, total_norm, *rest, **more)
+        parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+        _note_gradients(notebook, notes.GRADIENT)
+        key = notebook.next_key(notes.NORM, "")
+        notebook.add(key, total_norm, notebook.line(), is_whole=True)
+        notebook.is_clipped = True
+        return clip(parameters, max_norm, total_norm, *rest, **more)
+
+    return observed
+
+
+def _before_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
+    _name_parameters(notebook, optimizer)
+    _note_gradients(notebook, notes.CLIPPED if notebook.is_clipped else notes.GRADIENT)
+
+
+def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
+    notebook.steps += 1
+    notebook.is_clipped = False
+    _note_parameters(notebook, notes.PARAMETER, list(notebook.names.parameters))
+    _note_buffers(notebook)
+    line = notebook.line()
+    for parameter, state in optimizer.state.items():
+        name = notebook.names.of_parameter(parameter)
+        if name is None:
+            continue
+        for key, value in state.items():
+            if isinstance(value, torch.Tensor):
+                noted = notebook.next_key(notes.STATE, f"{key} of {name}")
+                notebook.add(noted, value, line)
+
+
+def _name_parameters(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
+    """Names the parameters of an optimizer that belong to no module that was called."""
+    names = notebook.names
+    has_modules = bool(names.parameters)
+    kind = type(optimizer).__name__
+    parameters = [each for group in optimizer.param_groups for each in group["params"]]
+    strays = [
+        (index, each) for index, each in enumerate(parameters) if names.of_parameter(each) is None
+    ]
+    for index, each in strays:
+        names.add_parameter(f"parameter {index} of {kind}", each)
+    if has_modules and strays and all(each.grad is None for _, each in strays):
+        notebook.strays.append(notes.Stray(kind, len(strays), notebook.line()))
+
+
+def _note_gradients(notebook: Notebook, kind: str) -> None:
+    line = notebook.line()
+    for name, parameter in notebook.names.parameters.items():
+        if parameter.requires_grad:
+            notebook.add(notebook.next_key(kind, name), parameter.grad, line)
+
+
+def _note_parameters(notebook: Notebook, kind: str, names: list[str]) -> None:
+    line = notebook.line()
+    for name in names:
+        notebook.add(notebook.next_key(kind, name), notebook.names.parameters[name], line)
+
+
+def _note_buffers(notebook: Notebook) -> None:
+    line = notebook.line()
+    for name, buffer in notebook.names.buffers.items():
+        notebook.add(notebook.next_key(notes.BUFFER, name), buffer, line)

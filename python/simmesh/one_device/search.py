@@ -1,0 +1,183 @@
+"""Finds from the bits how a tensor of one device lies on the ranks of a layout."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from simmesh.one_device.assembly import REPLICATED, Grid, Piece, fold, scaled
+from simmesh.one_device.layout import Layout
+from simmesh.one_device.snapshot import Exact, differing
+
+
+@dataclass(frozen=True)
+class Found:
+    """The layout of a tensor: a piece for each mesh dim, in the order of the mesh.
+
+    The ranks' tensor is ``scale`` times one device's. ``is_reordered`` says that its slices are
+    one device's in another order.
+    """
+
+    pieces: tuple[Piece, ...]
+    scale: float = 1.0
+    is_reordered: bool = False
+
+    @property
+    def text(self) -> str:
+        """The pieces as they are written: "S(0), R"."""
+        return ", ".join(piece.text for piece in self.pieces)
+
+    def dims_with(self, letter: str, layout: Layout) -> list[str]:
+        """The names of the mesh dims that have a kind of piece."""
+        named = zip(layout.names, self.pieces)
+        return [name for name, piece in named if piece.letter == letter]
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The forms that are asked for: parts of sums, scales, slices in another order.
+
+    ``tolerance`` is the largest difference, as a part of the largest element; 0 asks for bits.
+    Parts of a sum that are the same on each rank are a whole with a wrong factor, unless
+    ``equal_parts`` are allowed.
+    """
+
+    pending: bool = True
+    scale: bool = False
+    reordered: bool = False
+    tolerance: float = 0.0
+    equal_parts: bool = False
+
+
+def find(
+    one: Exact, ranks: Sequence[Exact | None], layout: Layout, allowed: Allowed
+) -> Found | None:
+    """The layout in which the ranks' tensors are one device's, bit for bit, with the fewest parts
+    of sums; None if there is none.
+    """
+    grid: Grid = {layout.coordinates(rank): each for rank, each in enumerate(ranks)}
+    dims = len(layout.sizes)
+    for pending in range(dims + 1 if allowed.pending else 1):
+        for order in orders(dims, pending):
+            for pieces, whole in _folds(
+                grid, order, layout.sizes, one, pending, allowed.equal_parts
+            ):
+                scale = _scale(one, whole, layout, allowed)
+                if scale is not None:
+                    return Found(pieces, scale)
+    if allowed.reordered:
+        for pieces, whole in _folds(
+            grid, tuple(reversed(range(dims))), layout.sizes, one, 0, False
+        ):
+            dim = next((each.dim for each in pieces if each.letter == "S"), 0)
+            if _is_reordered(one.elements, whole.elements, dim):
+                return Found(pieces, is_reordered=True)
+    return None
+
+
+def orders(dims: int, pending: int) -> list[tuple[int, ...]]:
+    """Orders in which mesh dims are joined: the innermost first, and for tensors that are cut
+    twice also the others, as FSDP2 cuts what TP has cut.
+    """
+    inner_first = tuple(reversed(range(dims)))
+    if pending > 0:
+        return [inner_first]
+    return [inner_first, *(each for each in itertools.permutations(range(dims))
+                           if each != inner_first)]  # fmt: skip
+
+
+def _folds(
+    grid: Grid,
+    order: tuple[int, ...],
+    sizes: Sequence[int],
+    one: Exact,
+    pending: int,
+    equal_parts: bool,
+) -> Iterator[tuple[tuple[Piece, ...], Exact]]:
+    """All ways to join the ranks' tensors to one of the shape of one device's, with exactly
+    ``pending`` dims of parts.
+    """
+    every = tuple(range(len(sizes)))
+
+    def join_next(
+        left: Grid, remaining: tuple[int, ...], rest: tuple[int, ...], chosen: dict[int, Piece],
+        budget: int,
+    ) -> Iterator[tuple[tuple[Piece, ...], Exact]]:  # fmt: skip
+        if not rest:
+            whole = left[()]
+            if budget == 0 and whole is not None and _fits(whole, one):
+                yield tuple(chosen[dim] for dim in range(len(sizes))), whole
+            return
+        dim = rest[0]
+        place = remaining.index(dim)
+        others = remaining[:place] + remaining[place + 1 :]
+        is_same = budget > 0 and not equal_parts and fold(left, place, REPLICATED) is not None
+        for piece in candidates(sizes[dim], one.elements.dim(), 0 if is_same else budget):
+            folded = fold(left, place, piece)
+            if folded is not None:
+                cost = 1 if piece.is_partial else 0
+                yield from join_next(
+                    folded, others, rest[1:], {**chosen, dim: piece}, budget - cost
+                )
+
+    yield from join_next(grid, every, order, {}, pending)
+
+
+def candidates(size: int, dims: int, budget: int) -> list[Piece]:
+    """The pieces that a mesh dim can have; parts of sums if a ``budget`` is left for them."""
+    if size == 1:
+        return [REPLICATED]
+    wholes = [REPLICATED, *(Piece("S", dim) for dim in range(dims))]
+    return [*wholes, Piece("P"), Piece("M")] if budget > 0 else wholes
+
+
+def _fits(whole: Exact, one: Exact) -> bool:
+    got, expected = whole.elements, one.elements
+    return got.shape == expected.shape and got.dtype == expected.dtype
+
+
+def _scale(one: Exact, whole: Exact, layout: Layout, allowed: Allowed) -> float | None:
+    """The factor of the ranks' tensor, if that is all that differs. Products of the sizes of mesh
+    dims are tried, which gradients of local means have.
+    """
+    if _agree(whole.elements, one.elements, allowed.tolerance):
+        return 1.0
+    if not allowed.scale or not one.elements.is_floating_point():
+        return None
+    for factor in scales_of(layout):
+        if _agree(scaled(whole, 1.0 / factor).elements, one.elements, allowed.tolerance):
+            return float(factor)
+    return None
+
+
+def _agree(got: torch.Tensor, expected: torch.Tensor, tolerance: float) -> bool:
+    if not bool(differing(got, expected).any()):
+        return True
+    if tolerance == 0.0 or not expected.is_floating_point():
+        return False
+    exact, other = expected.to(torch.float64), got.to(torch.float64)
+    largest = float(exact.abs().max())
+    return bool((exact - other).abs().max() <= tolerance * largest)  # a NaN isn't
+
+
+def scales_of(layout: Layout) -> list[int]:
+    """The products of sizes of a layout's dims, but for 1."""
+    products = {1}
+    for size in layout.sizes:
+        products |= {product * size for product in products}
+    return sorted(products - {1})
+
+
+def _is_reordered(one: torch.Tensor, whole: torch.Tensor, dim: int) -> bool:
+    """True if the slices of two tensors along a dim are the same, in another order."""
+    if one.dim() == 0 or one.shape[dim] < 2:
+        return False
+    slices = [each.movedim(dim, 0).flatten(1).tolist() for each in (_plain(one), _plain(whole))]
+    return sorted(map(tuple, slices[0])) == sorted(map(tuple, slices[1]))
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.unsqueeze(-1).to(torch.float64 if tensor.is_floating_point() else torch.int64)

@@ -1,0 +1,100 @@
+"""A value of one device beside those of the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simmesh.one_device import notebook as notes
+from simmesh.one_device.assembly import joined_along, rounded, whole_of_declared
+from simmesh.one_device.notebook import Entry
+from simmesh.one_device.search import Allowed
+from simmesh.one_device.snapshot import Exact, Snapshot
+
+
+@dataclass(frozen=True)
+class Value:
+    """One device's value and each rank's, made whole where a DTensor declares it.
+
+    ``wholes`` has None for a rank without the value, and for ranks whose tensors aren't what they
+    declare. ``lost`` are the ranks that have the parameter and no gradient. ``calls`` is the number
+    of calls whose values are joined.
+    """
+
+    entry: Entry
+    one: Exact
+    wholes: Sequence[Exact | None]
+    snapshots: Sequence[Snapshot | None]
+    lost: tuple[int, ...] = ()
+    calls: int = 1
+
+    @property
+    def allowed(self) -> Allowed:
+        """The forms in which the ranks may have the value."""
+        kind = self.entry.key.kind
+        return Allowed(
+            pending=kind in notes.MAY_BE_PENDING and not self.entry.is_whole,
+            scale=kind == notes.OUTPUT_GRADIENT,
+            reordered=kind in notes.OF_MODULES or kind == notes.INITIAL,
+        )
+
+    @property
+    def pieces(self) -> list[Exact | None]:
+        """The ranks' wholes, or their own tensors where these aren't what they declare."""
+        return [
+            snapshot.exact if whole is None and snapshot is not None else whole
+            for whole, snapshot in zip(self.wholes, self.snapshots)
+        ]
+
+    @property
+    def is_constant(self) -> bool:
+        """True if the value has several elements, all of them equal."""
+        elements = self.one.elements.reshape(-1)
+        return len(elements) > 1 and bool((elements == elements[0]).all())
+
+
+def of_one_call(entry: Entry, others: Sequence[Entry | None]) -> Value:
+    """The values of one call. Raises NotJudged for declarations that can't be made whole."""
+    assert entry.snapshot is not None
+    snapshots = [None if each is None else each.snapshot for each in others]
+    one = whole_of_declared([entry.snapshot])[0]
+    assert one is not None
+    lost = [rank for rank, each in enumerate(others) if each is not None and each.snapshot is None]
+    return Value(entry, one, whole_of_declared(snapshots), snapshots, tuple(lost))
+
+
+def of_calls(calls: Sequence[Entry], ranks: Sequence[Sequence[Entry]]) -> Value | None:
+    """The values of several calls, joined: rows one after the other, and numbers added up. None if
+    they don't fit together.
+    """
+    one = _joined([_whole(each) for each in calls])
+    count = max(map(len, ranks))
+    lines: list[list[Exact | None]] = [[] for _ in ranks]
+    for index in range(count):
+        snapshots = [each[index].snapshot if each else None for each in ranks]
+        for line, whole in zip(lines, whole_of_declared(snapshots)):
+            line.append(whole)
+    if one is None:
+        return None
+    wholes = [_joined(line) for line in lines]
+    if all(each is None for each in wholes):
+        return None
+    return Value(calls[0], one, wholes, [None] * len(wholes), calls=len(calls))
+
+
+def _whole(entry: Entry) -> Exact | None:
+    return None if entry.snapshot is None else whole_of_declared([entry.snapshot])[0]
+
+
+def _joined(parts: Sequence[Exact | None]) -> Exact | None:
+    present = [each for each in parts if each is not None]
+    if not present or len(present) < len(parts):
+        return None
+    if present[0].elements.dim() > 0:
+        return joined_along(present, 0)
+    if any(each.elements.dim() or not each.elements.is_floating_point() for each in present):
+        return None
+    total = present[0].all_values()
+    for each in present[1:]:
+        total = total.plus(each.all_values())
+    return rounded(total, present[0].elements)

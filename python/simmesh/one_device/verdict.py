@@ -1,0 +1,114 @@
+"""The verdict about one layout of ranks: what was compared, and what differs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from simmesh.one_device import notebook as notes
+from simmesh.one_device import reasons
+from simmesh.one_device.layout import Layout
+from simmesh.one_device.notebook import Key, Notebook
+from simmesh.one_device.operator_at_fault import OperatorAtFault
+from simmesh.one_device.operators import Window
+from simmesh.one_device.search import Found
+
+_MADE_BY_OPERATORS = frozenset(
+    {notes.OUTPUT, notes.OUTPUT_GRADIENT, notes.GRADIENT, notes.LEFT_GRADIENT, notes.NOTED,
+     notes.RETURNED}
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A value that isn't one device's.
+
+    ``is_limit`` says that exact arithmetic can't make it equal: then it is no fault of the
+    program. ``text`` has the reason, ``details`` where, expected and came. ``factor`` is the
+    number that all elements are times one device's. ``is_missing_sum`` says that the parts on the
+    ranks add up to one device's. ``calls`` is the number of calls whose values are looked at
+    together.
+    """
+
+    key: Key | None
+    line: str
+    text: str
+    details: str = ""
+    is_limit: bool = False
+    factor: float | None = None
+    is_missing_sum: bool = False
+    calls: int = 1
+
+
+@dataclass
+class Verdict:
+    """The comparison of one layout with one device.
+
+    ``layouts`` has how each value lies on the ranks that is one device's. ``skipped`` has what
+    couldn't be compared, with the reason. ``constant`` is the number of values that are compared
+    and have several elements, all of them equal: a wrong layout of these may not show.
+    """
+
+    layout: Layout
+    findings: list[Finding] = field(default_factory=list)
+    layouts: dict[Key, Found] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    compared: int = 0
+    constant: int = 0
+    operator: OperatorAtFault | None = None
+
+    @property
+    def faults(self) -> list[Finding]:
+        """The findings that are faults of the program."""
+        return [each for each in self.findings if not each.is_limit]
+
+    @property
+    def limits(self) -> list[Finding]:
+        """The findings that are due to limits of exact arithmetic."""
+        return [each for each in self.findings if each.is_limit]
+
+    @property
+    def limits_before_faults(self) -> list[Finding]:
+        """The limits that don't follow from a fault."""
+        first = next((at for at, each in enumerate(self.findings) if not each.is_limit), None)
+        return [each for each in self.findings[:first] if each.is_limit]
+
+    def excuse_random_numbers(self) -> None:
+        """Makes limits of the faults that random numbers explain. A sum that is missing, and an
+        optimizer of other parameters, stay faults.
+        """
+        first = next((at for at, each in enumerate(self.findings) if not each.is_limit), 0)
+        for at, each in enumerate(self.findings[first:], first):
+            if not each.is_limit and not each.is_missing_sum and each.key is not None:
+                text = reasons.RANDOM if at == first else reasons.AFTER_RANDOM
+                self.findings[at] = replace(each, text=text, is_limit=True)
+        self.operator = None
+
+    def window(self, one: Notebook) -> Window | None:
+        """The part of the program in which an operator made the first value at fault; None if
+        that value was made by no operator, or the finding says all.
+        """
+        if not self.faults:
+            return None
+        first = self.faults[0]
+        if first.key is None or first.is_missing_sum or first.calls > 1:
+            return None
+        if first.key.kind not in _MADE_BY_OPERATORS:
+            return None
+        if first.key.kind in notes.OF_GRADIENTS:
+            return self._window_of_gradient(first.key)
+        begin = None
+        for key in one.entries:
+            if key == first.key:
+                break
+            if key in self.layouts:
+                begin = key
+        return Window(begin, first.key)
+
+    def _window_of_gradient(self, key: Key) -> Window:
+        """From the gradient of the output of the parameter's module."""
+        module = key.name.rpartition(".")[0]
+        begins = [
+            each for each in self.layouts
+            if each.kind == notes.OUTPUT_GRADIENT and each.name == module
+        ]  # fmt: skip
+        return Window(begins[0] if begins else None, key, is_backward=True)

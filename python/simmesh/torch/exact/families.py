@@ -1,0 +1,17 @@
+"""The modules that enter operators in the table."""
+
+from __future__ import annotations
+
+import importlib
+
+FAMILIES = (
+    "shapes", "linear", "sums", "products", "functions", "movement", "indexing", "losses",
+    "normalization", "attention", "convolution", "resampling", "bags", "compositions", "optimizers",
+    "random", "carrying", "collectives", "forms", "refusals",
+)  # fmt: skip
+
+
+def load() -> None:
+    """Fills the table of operators. The rules of the last ones are asked last."""
+    for name in FAMILIES:
+        importlib.import_module(f"simmesh.torch.exact.{name}")

@@ -55,7 +55,7 @@ struct Operation {
   Work work;
 
   bool wait(std::optional<double> timeout) {
-    Rank& rank = rank_of_run("Operation.wait");
+    Rank& rank = seat_of_run("Operation.wait");
     CallSite site = python_site();
     return without_lock([&] {
       if (timeout) return work.wait_until(rank.seconds() + *timeout, site);
@@ -65,7 +65,7 @@ struct Operation {
   }
 
   bool is_completed() {
-    rank_of_run("Operation.is_completed");
+    seat_of_run("Operation.is_completed");
     CallSite site = python_site();
     return without_lock([&] { return work.is_completed(site); });
   }
@@ -93,7 +93,7 @@ HostMemory memory_of(const CollectiveArguments& arguments, const CollectiveCall&
 }
 
 Operation start(const ProcessGroup& group, const CollectiveArguments& arguments) {
-  rank_of_run("Group.collective");
+  seat_of_run("Group.collective");
   CollectiveCall call{.op = collective_op(arguments.op),
                       .reduce = reduce_op_from_string(arguments.reduce),
                       .factor = arguments.factor,
@@ -109,14 +109,14 @@ Operation start(const ProcessGroup& group, const CollectiveArguments& arguments)
 }
 
 Operation start_send(const ProcessGroup& group, nb::handle tensor, const SendTo& to) {
-  rank_of_run("Group.send");
+  seat_of_run("Group.send");
   auto memory = owned(HostMemory({torch_array(tensor)}, {}), nb::borrow(tensor));
   CallSite site = python_site();
   return without_lock([&] { return Operation{isend_from(std::move(memory), to, group, site)}; });
 }
 
 Operation start_receive(const ProcessGroup& group, nb::handle tensor, const ReceiveFrom& from) {
-  rank_of_run("Group.recv");
+  seat_of_run("Group.recv");
   auto memory = owned(HostMemory({}, {torch_array(tensor)}), nb::borrow(tensor));
   CallSite site = python_site();
   return without_lock([&] { return Operation{irecv_into(std::move(memory), from, group, site)}; });
@@ -148,7 +148,7 @@ void bind_operations(nb::module_& module) {
       .def(
           "__init__",
           [](ProcessGroup* self, std::vector<std::int64_t> members, const std::string& name) {
-            rank_of_run("Group");
+            seat_of_run("Group");
             new (self) ProcessGroup(ProcessGroup::of(RankList::of(members), name));
           },
           nb::arg("members"), nb::arg("name") = "group",

@@ -22,7 +22,15 @@ import torch.distributed.tensor._random
 import torch.nn.modules.module
 import torch.optim.optimizer  # torch.optim hides it behind another name
 
-from simmesh.torch import async_save, checked_groups, groups, rank_future, reduction, store
+from simmesh.torch import (
+    async_save,
+    checked_groups,
+    context_parallel,
+    groups,
+    rank_future,
+    reduction,
+    store,
+)
 from simmesh.torch.isolation import (
     clock,
     compilation,
@@ -77,6 +85,7 @@ def parts(
         variables,
         *random_state.parts(seed),
         handlers,
+        *context_parallel.options(),
         *(user_attribute(entry) for entry in isolate),
         _watched(),
     ]
@@ -96,6 +105,7 @@ def _own_names() -> OwnNames:
         own.add(vars(module), hooks, _copied)
     own.add(sys.modules, ["__main__"], _copied)
     threads.add_names(own)
+    context_parallel.add_names(own)
     own.add(vars(torch.distributed.tensor._random), ["_rng_tracker"], lambda value: None)
     # Contexts such as loss_parallel and implicit_replication write these.
     dispatcher = vars(torch.distributed.tensor.DTensor._op_dispatcher)
@@ -137,6 +147,7 @@ def install(patches: Patches) -> None:
     locks.install(patches)
     threads.install(patches)
     async_save.install(patches)
+    context_parallel.install(patches)
     reduction.install(patches)
     rank_future.install(patches)
     clock.install(patches)

@@ -14,6 +14,7 @@ import time
 from multiprocessing.pool import ThreadPool
 from typing import Any, Callable
 
+import numpy
 import pytest
 import torch
 import torch.distributed as dist
@@ -189,6 +190,28 @@ def test_threads_meet_in_every_primitive() -> None:
         return found
 
     assert under_all(program) == [["recursive", 0, 1, 2, 7]] * 2
+
+
+def test_generators_are_swapped_while_threads_seed_them() -> None:
+    """Would fail if the turn went on while numpy holds the lock that its state needs."""
+
+    def program() -> list[float]:
+        group = dist.new_group([0, 1])
+
+        def work() -> None:
+            for _ in range(5):
+                dist.barrier(group)
+
+        thread = started(work)
+        drawn = []
+        for seed in range(5):
+            numpy.random.seed(seed + dist.get_rank())
+            drawn.append(numpy.random.normal())
+        thread.join()
+        return drawn
+
+    for rank, drawn in enumerate(under_all(program)):
+        assert drawn == [numpy.random.RandomState(seed + rank).normal() for seed in range(5)]
 
 
 def test_waits_between_threads_end_by_their_time_limit() -> None:

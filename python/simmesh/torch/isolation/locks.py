@@ -25,7 +25,6 @@ _Lock = _thread.LockType
 _RLock = _thread.RLock
 _SimpleQueue = _queue.SimpleQueue
 
-
 # Looks in vain after which all others run.
 _LOOKS = 50
 
@@ -135,6 +134,9 @@ def _acquiring(kind: Any) -> Callable[..., bool]:
         seat = _core.seat()
         if seat is None or (timeout != -1 and (not blocking or timeout < 0)):
             return bool(of_python(lock, blocking, timeout))
+        # Nothing can come between a lock and the same one again.
+        if kind is _RLock and lock._is_owned():
+            return bool(of_python(lock))
         let_others_run()
         if of_python(lock, False):
             return _holds(lock, seat)

@@ -93,6 +93,7 @@ class RankState:
         self.threads: list[StartedThread] = []
         self.has_started_threads = False
         self.foreign: list[threading.Thread] = []
+        self.copied_views: dict[int, Any] = {}
         self.clock_reads = 0
         self.premultiplier = 1.0
         self.entropy: random.Random | None = None

@@ -26,6 +26,7 @@ from simmesh.torch import (
     async_save,
     checked_groups,
     context_parallel,
+    copied_views,
     groups,
     rank_future,
     reduction,
@@ -148,6 +149,7 @@ def install(patches: Patches) -> None:
     threads.install(patches)
     async_save.install(patches)
     context_parallel.install(patches)
+    copied_views.install(patches)
     reduction.install(patches)
     rank_future.install(patches)
     clock.install(patches)

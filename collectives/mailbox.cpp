@@ -173,11 +173,17 @@ const Message* Mailbox::find(std::uint64_t message) const {
 bool Mailbox::sleep(Waiter& waiter, const Activity& activity,
                     std::optional<double> deadline_seconds) {
   sleepers_.push_back(&waiter);
-  if (!deadline_seconds) {
-    run_.block(waiter.rank(), activity);
-    return true;
+  try {
+    if (!deadline_seconds) {
+      run_.block(waiter.rank(), activity);
+      return true;
+    }
+    run_.block_until(waiter.rank(), activity, *deadline_seconds);
+  } catch (...) {
+    // The rank may be a thread that is ended, while the run goes on.
+    sleepers_.erase(std::remove(sleepers_.begin(), sleepers_.end(), &waiter), sleepers_.end());
+    throw;
   }
-  run_.block_until(waiter.rank(), activity, *deadline_seconds);
   // The rank that wakes a waiter takes it out.
   auto found = std::find(sleepers_.begin(), sleepers_.end(), &waiter);
   if (found == sleepers_.end()) return true;

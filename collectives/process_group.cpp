@@ -3,15 +3,26 @@
 #include "collectives/group.h"
 #include "core/check/error.h"
 #include "core/engine/run/followed_release.h"
+#include "core/engine/run/rank_threads.h"
 #include "core/engine/world.h"
 
 namespace simmesh {
+
+namespace {
+
+// Returns whose collectives the caller makes: a thread those of the rank that started it.
+RankId communicator(Rank& rank) {
+  const WorldOptions& options = rank.world().options();
+  return RankThreads::is_thread(options, rank.id()) ? rank_behind(options, rank.id()) : rank.id();
+}
+
+}  // namespace
 
 ProcessGroup ProcessGroup::world() {
   Rank& rank = this_rank();
   const WorldOptions& options = rank.world().options();
   auto ranks = std::int64_t(options.ranks);
-  auto crew = std::int64_t(crew_of(options, rank.id()));
+  auto crew = std::int64_t(crew_of(options, communicator(rank)));
   if (crew == 0) return of(RankList::range(ranks), "world");
   RankList all = RankList::range(std::int64_t(fibers(options)));
   return of(all.select(crew * ranks, Layout({{ranks, 1}})), "deputies " + std::to_string(crew - 1));
@@ -21,11 +32,12 @@ ProcessGroup ProcessGroup::of(const RankList& members, const std::string& name) 
   Rank& rank = this_rank();
   Run& run = rank.run();
   auto ranks = std::int64_t(rank.world().ranks());
-  auto member = members.index_of(rank.id());
+  RankId self = communicator(rank);
+  auto member = members.index_of(self);
   if (!member)
     raise(ErrorKind::value_error, "collectives/process_group",
-          "expected rank {} to be a member of group {} {}", rank.id(), name, to_string(members));
-  auto crew = std::int64_t(crew_of(rank.world().options(), rank.id()));
+          "expected rank {} to be a member of group {} {}", self, name, to_string(members));
+  auto crew = std::int64_t(crew_of(rank.world().options(), self));
   if (members.max() >= ranks * (crew + 1) || members.min() < ranks * crew)
     raise(ErrorKind::value_error, "collectives/process_group",
           "expected members below the {} ranks of the world, got {}", ranks, to_string(members));
@@ -34,11 +46,11 @@ ProcessGroup ProcessGroup::of(const RankList& members, const std::string& name) 
   if (group.is_aborted(std::size_t(*member)))
     raise(ErrorKind::runtime_error, "collectives/process_group",
           "Could not resolve the process group {} {}: expected one that rank {} didn't abort", name,
-          to_string(members), rank.id());
+          to_string(members), self);
   return ProcessGroup(group, std::size_t(*member), rank);
 }
 
-void ProcessGroup::refuse_caller() const {
+void ProcessGroup::check_caller() const {
   Rank* rank = Rank::active();
   if (!rank)
     raise(ErrorKind::runtime_error, "collectives/process_group",
@@ -48,10 +60,12 @@ void ProcessGroup::refuse_caller() const {
     raise(ErrorKind::runtime_error, "collectives/process_group",
           "rank {}: expected a process group of this run, got one that was made in another",
           rank->id());
+  RankId member = group_->membership().rank_of(member_);
+  if (communicator(*rank) == member) return;
   raise(ErrorKind::runtime_error, "collectives/process_group",
         "rank {}: expected a process group that it made itself, got one of rank {}; each rank "
         "makes its own",
-        rank->id(), group_->membership().rank_of(member_));
+        communicator(*rank), member);
 }
 
 const RankList& ProcessGroup::members() const { return group_->membership().members(); }

@@ -12,7 +12,8 @@ class Group;
 
 // ProcessGroup is an ordered set of ranks that communicate, as one of them sees it: a cheap value.
 // All members that name the same ranks and label get the same group, in which each has its own
-// count of collectives. It is used by the rank that made it, until the run ends.
+// count of collectives. It is used by the rank that made it and the threads of that rank, until the
+// run ends.
 //
 //   ProcessGroup dp = process_group(mesh, "dp");
 //   Tensor sum = all_reduce(gradient, ReduceOp::sum, dp);
@@ -35,12 +36,13 @@ class ProcessGroup {
   Group& group() const { return *group_; }
   std::size_t member() const { return member_; }
 
-  // owner returns the rank whose group it is, which is the caller. Raises a RuntimeError in another
-  // rank, in a later run, and on a thread that runs no rank.
+  // owner returns the rank whose group it is, which is the caller, or else the caller's own seat if
+  // that is a thread of this rank. Raises a RuntimeError in another rank, in a later run, and on a
+  // thread that runs no rank.
   Rank& owner() const {
     Rank* rank = Rank::active();
     if (rank != owner_ || rank->run_number() != run_number_) [[unlikely]]
-      refuse_caller();
+      check_caller();
     return *rank;
   }
 
@@ -51,7 +53,7 @@ class ProcessGroup {
         run_number_(owner.run_number()),
         member_(std::uint32_t(member)) {}
 
-  [[noreturn]] void refuse_caller() const;
+  void check_caller() const;
 
   Group* group_;
   Rank* owner_;

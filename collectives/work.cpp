@@ -322,8 +322,14 @@ bool Work::complete_by(std::optional<double> deadline_seconds, const CallSite& s
     return group.mailbox().wait_received(state.message, rank, site, deadline_seconds);
   if (state.arrival.is_complete) return true;
   Exchange& exchange = group.exchange_of(state.arrival.sequence);
-  if (deadline_seconds) return block_on_until(exchange, state.arrival, site, *deadline_seconds);
-  block_on(exchange, state.arrival, site);
+  state.arrival.rank = &rank;  // a thread may wait for what another one started
+  try {
+    if (deadline_seconds) return block_on_until(exchange, state.arrival, site, *deadline_seconds);
+    block_on(exchange, state.arrival, site);
+  } catch (...) {
+    state.arrival.is_blocked = false;  // the thread ends, and the run may go on
+    throw;
+  }
   return true;
 }
 
@@ -338,7 +344,7 @@ void Work::take() {
   Stream::current().wait(state.ended);
   if (state.times) rank.clock()->wait(*state.times);
   if (state.host) {
-    for (const ResultPart& part : state.arrival.parts()) rank.record(part.hash);
+    for (const ResultPart& part : state.arrival.parts()) rank.run().record_result(rank, part.hash);
     state.arrival.drop_parts();
   } else if (state.into.is_defined()) {
     take_into(state.into, state.group, state.arrival);

@@ -68,7 +68,7 @@ struct Operation {
   Work work;
 
   bool wait(std::optional<double> timeout) {
-    Rank& rank = rank_of_run("Operation.wait");
+    Rank& rank = seat_of_run("Operation.wait");
     CallSite site = python_site();
     return without_lock([&] {
       if (timeout) return work.wait_until(rank.seconds() + *timeout, site);
@@ -78,7 +78,7 @@ struct Operation {
   }
 
   bool is_completed() {
-    rank_of_run("Operation.is_completed");
+    seat_of_run("Operation.is_completed");
     CallSite site = python_site();
     return without_lock([&] { return work.is_completed(site); });
   }
@@ -123,7 +123,7 @@ HostMemory memory_of(const CollectiveArguments& arguments, CollectiveCall& call,
 }
 
 Operation start(const ProcessGroup& group, const CollectiveArguments& arguments) {
-  rank_of_run("Group.collective");
+  seat_of_run("Group.collective");
   CollectiveCall call{
       .op = collective_op(arguments.op),
       .reduce = reduce_op_from_string(arguments.reduce),
@@ -143,7 +143,7 @@ Operation start(const ProcessGroup& group, const CollectiveArguments& arguments)
 
 Operation start_send(const ProcessGroup& group, nb::handle tensor, const SendTo& to,
                      nb::handle record) {
-  rank_of_run("Group.send");
+  seat_of_run("Group.send");
   HostArray array = torch_array(tensor);
   set_record(array, tensor, record, false);
   auto memory = owned(HostMemory({array}, {}), nb::make_tuple(tensor, record));
@@ -153,7 +153,7 @@ Operation start_send(const ProcessGroup& group, nb::handle tensor, const SendTo&
 
 Operation start_receive(const ProcessGroup& group, nb::handle tensor, const ReceiveFrom& from,
                         nb::handle record) {
-  rank_of_run("Group.recv");
+  seat_of_run("Group.recv");
   HostArray array = torch_array(tensor);
   set_record(array, tensor, record, true);
   auto memory = owned(HostMemory({}, {array}), nb::make_tuple(tensor, record));
@@ -187,7 +187,7 @@ void bind_operations(nb::module_& module) {
       .def(
           "__init__",
           [](ProcessGroup* self, std::vector<std::int64_t> members, const std::string& name) {
-            rank_of_run("Group");
+            seat_of_run("Group");
             new (self) ProcessGroup(ProcessGroup::of(RankList::of(members), name));
           },
           nb::arg("members"), nb::arg("name") = "group",

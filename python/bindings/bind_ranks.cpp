@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -111,7 +112,8 @@ struct Running {
   }
 
   explicit Running(const RunArguments& arguments)
-      : host({arguments.switched, arguments.options.timeout_seconds, arguments.reproduce}),
+      : host({arguments.switched, arguments.options.timeout_seconds, arguments.reproduce,
+              arguments.options.ranks}),
         body(arguments.body),
         world(hosted(arguments.options, host)) {}
 };
@@ -119,7 +121,7 @@ struct Running {
 RunResult blocked_result(const PythonRun& host) {
   RunResult result;
   result.kind = "blocked";
-  result.rank = host.blocked_rank();
+  result.rank = host.blocked_rank() % host.ranks();
   result.report = host.blocked_report();
   result.message = result.report.substr(0, result.report.find(';'));
   return result;
@@ -163,7 +165,7 @@ const char* kept(const std::string& text) { return site_in(text, 0).file; }
 
 bool park(const std::string& operation, const std::string& what, std::vector<RankId> missing,
           std::optional<double> timeout) {
-  Rank& rank = rank_of_run("park");
+  Rank& rank = seat_of_run("park");
   PythonRun& host = *PythonRun::of_this_thread();
   CallSite site = python_site();
   Parking parking(what, std::move(missing));
@@ -172,25 +174,50 @@ bool park(const std::string& operation, const std::string& what, std::vector<Ran
     Run& run = rank.run();
     run.begin_operation(rank, activity.operation, site);
     host.parked.push_back(rank.id());
-    if (!timeout) {
-      run.block(rank, activity);
-      return true;
+    auto leave = [&] { std::erase(host.parked, rank.id()); };
+    try {
+      if (!timeout) {
+        run.block(rank, activity);
+        return true;
+      }
+      if (run.block_until(rank, activity, run.seconds() + *timeout)) return true;
+    } catch (...) {
+      leave();
+      throw;
     }
-    if (run.block_until(rank, activity, run.seconds() + *timeout)) return true;
-    host.parked.erase(std::find(host.parked.begin(), host.parked.end(), rank.id()));
+    leave();
     return false;
   });
 }
 
-void unpark(RankId other) {
-  Rank& rank = rank_of_run("unpark");
+bool unpark(RankId other) {
+  Rank& rank = seat_of_run("unpark");
   std::vector<RankId>& parked = PythonRun::of_this_thread()->parked;
   auto found = std::find(parked.begin(), parked.end(), other);
-  if (found == parked.end()) return;
+  if (found == parked.end()) return false;
   Run& run = rank.run();
-  if (!run.wakes(other)) return;
+  if (!run.wakes(other)) return false;
   parked.erase(found);
   run.wake(other);
+  return true;
+}
+
+// The function refers to Python objects, and the engine drops it without the interpreter lock.
+std::shared_ptr<nb::callable> owned(nb::callable body) {
+  return {new nb::callable(std::move(body)), [](nb::callable* gone) {
+            nb::gil_scoped_acquire lock;
+            delete gone;
+          }};
+}
+
+RankId start_thread(const std::string& name, nb::callable body) {
+  Rank& rank = seat_of_run("start_thread");
+  PythonRun& host = *PythonRun::of_this_thread();
+  ThreadWork work{.name = name,
+                  .body = [&host, kept = owned(std::move(body)), site = python_site()](Rank& seat) {
+                    host.run_thread(seat, *kept, site);
+                  }};
+  return without_lock([&] { return rank.run().start_thread(rank, std::move(work)); });
 }
 
 std::optional<std::string> shrink(const std::string& choices, const nb::callable& fails,
@@ -286,12 +313,51 @@ void bind_run(nb::module_& module) {
       nb::arg("reproduce").none() = nb::none(),
       "Runs body(rank) on every rank, each on a thread of its own of which one runs at a time, "
       "and\n"
-      "returns the outcome; what a body raises is the outcome's. `switched(rank)` is called on a\n"
-      "rank's thread whenever the turn comes to it from another. A rank that keeps its turn for\n"
+      "returns the outcome; what a body raises is the outcome's. `switched(rank, seat)` is called\n"
+      "on a seat's thread whenever the turn comes to it from another. A rank that keeps its turn "
+      "for\n"
       "`timeout` seconds ends the run as blocked; 0 is for no limit. `explain()` is called when "
       "no\n"
       "rank can run, and returns lines for the report, which ends with how to `reproduce` the "
       "failure.");
+}
+
+void bind_threads(nb::module_& module) {
+  module.def("start_thread", start_thread, nb::arg("name"), nb::arg("body"),
+             "Starts a thread of this rank, which calls the body when the schedule chooses it.\n"
+             "Returns its seat.");
+  module.def(
+      "call_place",
+      [] {
+        CallSite site = python_site();
+        return std::pair(std::string(site.file), site.line);
+      },
+      "The file and line of the user's call.");
+  module.def(
+      "set_place_of_thread",
+      [](const std::string& file, int line) { set_site_of_thread(site_in(file, line)); },
+      nb::arg("file"), nb::arg("line"),
+      "Says for which line this thread works, where none of its own calls is a user's.");
+  module.def(
+      "end_threads",
+      [] {
+        Rank& rank = seat_of_run("end_threads");
+        without_lock([&] { rank.run().end_threads(rank); });
+      },
+      "Lets RankEnded be raised in the other threads of this rank, where they wait.");
+  module.def(
+      "others_can_run", [] { return seat_of_run("others_can_run").run().others_can_run(); },
+      "True if the schedule could choose another rank or thread now.");
+  module.def(
+      "next_deadline", [] { return seat_of_run("next_deadline").run().next_deadline(); },
+      "The earliest virtual time after the present one for which anybody waits; None for none.");
+  module.def(
+      "has_ended",
+      [] {
+        Rank& seat = seat_of_run("has_ended");
+        return seat.run().has_ended(seat);
+      },
+      "True if this thread only unwinds, because its run has ended.");
 }
 
 }  // namespace
@@ -301,13 +367,23 @@ void bind_ranks(nb::module_& module) {
   bind_result(module);
   bind_run(module);
   module.def(
-      "rank",
-      [] { return PythonRun::of_this_thread() ? std::optional(this_rank().id()) : std::nullopt; },
-      "The number of the rank on this thread; None where there is none.");
+      "rank", [] { return rank_behind_thread(); },
+      "The number of the rank that this thread belongs to; None where it belongs to none.");
+  module.def(
+      "seat",
+      []() -> std::optional<RankId> {
+        if (!PythonRun::of_this_thread() || EngineScope::is_open()) return {};
+        return this_rank().id();
+      },
+      "The number of this thread in schedules: that of its rank for the thread of the rank's "
+      "body,\n"
+      "a higher one for a thread that a rank started; None outside of ranks, and where a rank "
+      "can't\n"
+      "give up its turn.");
   module.def(
       "yield_now",
       [] {
-        Rank& rank = rank_of_run("yield_now");
+        Rank& rank = seat_of_run("yield_now");
         CallSite site = python_site();
         without_lock([&] { rank.yield(site); });
       },
@@ -315,24 +391,31 @@ void bind_ranks(nb::module_& module) {
   module.def(
       "sleep",
       [](double seconds) {
-        Rank& rank = rank_of_run("sleep");
+        Rank& rank = seat_of_run("sleep");
         CallSite site = python_site();
         without_lock([&] { rank.sleep(seconds, site); });
       },
       nb::arg("seconds"),
       "Suspends the rank for that much virtual time, which passes only when no rank can run.");
   module.def(
-      "virtual_time", [] { return rank_of_run("virtual_time").seconds(); },
+      "virtual_time", [] { return seat_of_run("virtual_time").seconds(); },
       "Seconds of virtual time since the run began.");
-  module.def("park", park, nb::arg("operation"), nb::arg("what"),
-             nb::arg("missing") = std::vector<RankId>(), nb::arg("timeout").none() = nb::none(),
-             "Blocks the rank until another one unparks it. Returns False where the timeout, in\n"
-             "seconds of virtual time, came first. The words, and the ranks that could end the\n"
-             "wait, are for reports.");
-  module.def("unpark", unpark, nb::arg("rank"), "Wakes a rank that is parked, if it is.");
   module.def(
-      "record", [](std::uint64_t word) { rank_of_run("record").record(word); }, nb::arg("word"),
-      "Folds 64 bits into the rank's part of the data hash.");
+      "park", park, nb::arg("operation"), nb::arg("what"),
+      nb::arg("missing") = std::vector<RankId>(), nb::arg("timeout").none() = nb::none(),
+      "Blocks the thread until another one unparks its seat. Returns False where the\n"
+      "timeout, in seconds of virtual time, came first. The words, and the seats that could\n"
+      "end the wait, are for reports.");
+  module.def("unpark", unpark, nb::arg("seat"),
+             "Wakes a seat that is parked. Returns False if it isn't.");
+  module.def(
+      "record",
+      [](std::uint64_t word) {
+        Rank& seat = seat_of_run("record");
+        seat.run().record_result(seat, word);
+      },
+      nb::arg("word"), "Folds 64 bits into the rank's part of the data hash.");
+  bind_threads(module);
   module.def(
       "call_site", [] { return to_string(python_site()); },
       "The file and line of the user's call: \"train.py:12\".");

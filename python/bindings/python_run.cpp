@@ -9,6 +9,7 @@
 #include "core/check/check.h"
 #include "core/engine/reports/reported_run.h"
 #include "core/engine/run/run.h"
+#include "core/engine/world.h"
 #include "python/bindings/python_site.h"
 
 namespace nb = nanobind;
@@ -55,23 +56,35 @@ nb::object rank_ended_class() { return nb::module_::import_("simmesh._core").att
 PythonRun* PythonRun::of_this_thread() { return run_of_thread; }
 
 void PythonRun::came_back() {
-  RankId rank = this_rank().id();
-  if (last_ == rank) return;
-  last_ = rank;
-  if (!switched_.is_none()) switched_(rank);
+  Rank& seat = this_rank();
+  if (last_ == seat.id()) return;
+  last_ = seat.id();
+  EngineScope inside;
+  if (!switched_.is_none()) switched_(rank_behind(seat.world().options(), seat.id()), seat.id());
 }
 
 void PythonRun::run_rank(Rank& rank, const nb::callable& body) {
   keep_thread_state();
   be_no_rank_in_children();
   nb::gil_scoped_acquire lock;
-  if (thread_idents_.size() <= rank.id()) thread_idents_.resize(rank.id() + 1);
-  thread_idents_[rank.id()] = PyThread_get_thread_ident();
+  call(rank, [&] { body(rank.id()); });
+}
+
+// The thread's state of Python is fresh, and ends with the scope.
+void PythonRun::run_thread(Rank& seat, const nb::callable& body, const CallSite& started_at) {
+  nb::gil_scoped_acquire lock;
+  set_site_of_thread(started_at);
+  call(seat, [&] { body(); });
+}
+
+void PythonRun::call(Rank& seat, const std::function<void()>& body) {
+  if (thread_idents_.size() <= seat.id()) thread_idents_.resize(seat.id() + 1);
+  thread_idents_[seat.id()] = PyThread_get_thread_ident();
   PythonRun* outer = std::exchange(run_of_thread, this);
   auto leave = [&] { run_of_thread = outer; };
   try {
     came_back();
-    body(rank.id());
+    body();
     leave();
   } catch (nb::python_error& error) {
     leave();
@@ -111,8 +124,8 @@ ThreadHost::Verdict PythonRun::look(const Turn& turn) {
   if (turn.rank == no_rank || !is_over) return Verdict::go_on;
   blocked_rank_ = turn.rank;
   blocked_report_ =
-      fmt::format("rank {} has not given up its turn for {:g} s of wall time; it is in\n{}",
-                  turn.rank, timeout_seconds_, stack_of(turn.rank)) +
+      fmt::format("{} has not given up its turn for {:g} s of wall time; it is in\n{}",
+                  turn.run.name_of_rank(turn.rank), timeout_seconds_, stack_of(turn.rank)) +
       turn.run.describe_ranks(turn.rank) + turn.run.reproduce_line();
   return Verdict::give_up;
 }
@@ -131,8 +144,21 @@ PythonFailure::~PythonFailure() = default;
 
 nb::object PythonFailure::error() const { return nb::borrow(error_->value()); }
 
-Rank& rank_of_run(const char* function) {
+Rank& seat_of_run(const char* function) {
   if (!PythonRun::of_this_thread() || !in_rank())
+    raise(ErrorKind::runtime_error, "python",
+          "{}: expected to be called by a rank, or by a thread that a rank started", function);
+  return this_rank();
+}
+
+std::optional<RankId> rank_behind_thread() {
+  if (!PythonRun::of_this_thread()) return {};
+  return rank_behind(this_rank().world().options(), this_rank().id());
+}
+
+Rank& rank_of_run(const char* function) {
+  if (!PythonRun::of_this_thread() || !in_rank() ||
+      RankThreads::is_thread(this_rank().world().options(), this_rank().id()))
     raise(ErrorKind::runtime_error, "python",
           "{}: expected to be called by a rank, on the thread of its body", function);
   return this_rank();

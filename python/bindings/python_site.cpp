@@ -27,6 +27,8 @@ KnownFiles& known_files() {
   return *files;
 }
 
+thread_local CallSite site_of_thread;
+
 const CodeFile& file_of(PyCodeObject* code) {
   KnownFiles& known = known_files();
   auto found = known.by_code.find(code);
@@ -51,11 +53,16 @@ CallSite python_site() {
     auto outer = nb::steal<nb::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
     // Python derives a frame's line from a table, so it is asked only for the line of the frame
     // that is named.
-    if (!file.is_internal || !outer.is_valid()) return {file.name, PyFrame_GetLineNumber(at)};
+    if (!file.is_internal || !outer.is_valid()) {
+      bool is_unknown = file.is_internal && site_of_thread.line != 0;
+      return is_unknown ? site_of_thread : CallSite{file.name, PyFrame_GetLineNumber(at)};
+    }
     frame = std::move(outer);
   }
   return {};
 }
+
+void set_site_of_thread(const CallSite& site) { site_of_thread = site; }
 
 CallSite site_of_traceback(nb::handle traceback) {
   CallSite site, outermost;

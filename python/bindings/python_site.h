@@ -12,6 +12,10 @@ namespace simmesh::python {
 // in a file that isn't internal, else of the outermost one. The caller holds the interpreter lock.
 CallSite python_site();
 
+// set_site_of_thread sets the place that python_site returns where all calls of this thread are in
+// internal files: where the program started it.
+void set_site_of_thread(const CallSite& site);
+
 // site_of_traceback returns the place at which an exception's traceback ends, by the same rule.
 CallSite site_of_traceback(nanobind::handle traceback);
 

@@ -195,6 +195,7 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any, test: st
 
     from simmesh.torch import run
     from simmesh.torch.fingerprint import fingerprint
+    from simmesh.torch.isolation.threads import end_of_program
 
     if settings.spoiled is not None:
         raise RuntimeError(
@@ -212,6 +213,7 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any, test: st
                 f"has not run: it returns a {type(result).__name__}"
             )
         _core.record(fingerprint(result))
+        end_of_program()
         if dist.is_initialized():
             dist.destroy_process_group()
         return result

@@ -5,7 +5,6 @@ was.
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import io
 import logging
 import os
@@ -349,28 +348,6 @@ def test_a_group_of_another_rank_is_refused() -> None:
     assert simmesh.spmd_run(program, isolate=[f"{__name__}.SHARED"]).outcome.ok
 
 
-def test_a_collective_on_another_thread_is_refused() -> None:
-    """Would fail if a thread that a rank started got what no rank computed, or another text."""
-
-    def program() -> list[str]:
-        errors: list[str] = []
-
-        def work() -> None:
-            try:
-                dist.all_reduce(torch.ones(1), group=group)
-            except RuntimeError as error:
-                errors.append(str(error))
-
-        group = dist.group.WORLD
-        thread = threading.Thread(target=work, name="another")
-        thread.start()
-        thread.join()
-        return errors
-
-    for errors in on_ranks(program):
-        assert "got the thread another: threads that a rank starts can't communicate" in errors[0]
-
-
 def host_state() -> dict[str, Any]:
     """Returns the state that a run could leave behind in the process."""
     return {
@@ -539,19 +516,3 @@ def test_a_forked_child_is_no_rank() -> None:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     assert on_ranks(program) == [7] * 4
-
-
-def test_threads_of_ranks_are_told_on_the_programs_line() -> None:
-    """Would fail if a thread's error named another module, or depended on the rank."""
-
-    def program() -> None:
-        group = dist.new_group([0, 1, 2, 3])
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            future = pool.submit(dist.all_reduce, torch.ones(1), group=group)
-            future.result()
-
-    outcome = simmesh.spmd_run(program).outcome
-    assert outcome.kind == "error"
-    assert "threads that a rank starts can't communicate" in outcome.message
-    assert "test_isolation.py:" in outcome.message
-    assert outcome.report.count("threads that a rank starts can't communicate") == 4

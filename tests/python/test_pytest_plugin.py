@@ -29,14 +29,14 @@ def test_race():
 """
 
 BLOCKED = """
-import threading, pytest, torch, torch.distributed as dist, simmesh
+import os, pytest, torch, torch.distributed as dist, simmesh
 
 def test_before(): pass
 
 @simmesh.spmd(world_size=2, schedules=2, timeout=1)
 def test_blocks():
     if dist.get_rank() == 1:
-        threading.Event().wait()
+        os.read(os.pipe()[0], 1)
     dist.barrier()
 
 @simmesh.spmd(world_size=2, schedules=2)

@@ -36,6 +36,8 @@ class ReportedRun {
   // 0.
   virtual std::size_t overflowed_stack_bytes(const std::byte* address) const = 0;
 
+  // name_of_rank returns a rank, or a thread that a rank started, in words: "rank 3".
+  virtual std::string name_of_rank(RankId rank) const = 0;
   // describe_ranks returns a line for each rank but one, with its activity.
   virtual std::string describe_ranks(RankId except) const = 0;
 };

@@ -17,6 +17,12 @@ bool Deadlines::remove(RankId rank, double deadline_seconds) {
   return come_.erase(rank) == 0;
 }
 
+std::optional<double> Deadlines::next() const {
+  auto found = waiting_.upper_bound({seconds_, no_rank});
+  if (found == waiting_.end()) return {};
+  return found->first;
+}
+
 std::vector<RankId> Deadlines::pass() {
   std::vector<RankId> ranks;
   if (waiting_.empty() || waiting_.begin()->first > seconds_max) return ranks;

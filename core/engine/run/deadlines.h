@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -28,6 +29,10 @@ class Deadlines {
 
   // empty is true if no rank waits for a moment.
   bool empty() const { return waiting_.empty(); }
+
+  // next returns the earliest moment after the present one for which a rank waits; nothing if none
+  // does.
+  std::optional<double> next() const;
 
   // pass moves time on to the earliest deadline, and returns the ranks that wait for that moment,
   // in ascending order. Returns none, and doesn't change time, if no deadline is left or if the

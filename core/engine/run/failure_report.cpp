@@ -5,6 +5,7 @@
 
 #include "core/check/join_text.h"
 #include "core/engine/reports/activity.h"
+#include "core/engine/run/rank_threads.h"
 
 namespace simmesh {
 
@@ -13,12 +14,6 @@ namespace {
 constexpr std::size_t described_ranks_max = 64;
 constexpr std::size_t differences_max = 4;
 
-std::string names_of(const WorldOptions& options, const std::vector<RankId>& ids) {
-  std::vector<std::string> names;
-  for (RankId id : ids) names.push_back(name_of(options, id));
-  return join_text(names, " -> ");
-}
-
 std::string without_last_newline(std::string lines) {
   if (!lines.empty()) lines.pop_back();
   return lines;
@@ -26,10 +21,26 @@ std::string without_last_newline(std::string lines) {
 
 }  // namespace
 
-std::size_t FailureReport::unfinished() const {
-  return std::size_t(std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) {
-    return seat.state != Seat::State::finished && seat.state != Seat::State::idle;
-  }));
+FailureReport::Counts FailureReport::counts() const {
+  Counts counts;
+  for (const Seat& seat : seats_) {
+    bool has_finished = seat.state == Seat::State::finished;
+    if (has_finished && RankThreads::is_thread(options_, seat.rank.id())) continue;
+    ++counts.all;
+    if (!has_finished && seat.state != Seat::State::idle) ++counts.unfinished;
+  }
+  return counts;
+}
+
+std::string FailureReport::name_of(RankId id) const {
+  if (!RankThreads::is_thread(options_, id)) return simmesh::name_of(options_, id);
+  return fmt::format("rank {}, thread {}", rank_behind(options_, id), seats_[id].name);
+}
+
+std::string FailureReport::names_of(const std::vector<RankId>& ids) const {
+  std::vector<std::string> names;
+  for (RankId id : ids) names.push_back(name_of(id));
+  return join_text(names, " -> ");
 }
 
 // Goes from the first blocked rank to the first rank that it waits for, and so on.
@@ -58,13 +69,13 @@ std::string FailureReport::describe_chain(const Chain& chain) const {
   if (chain.cycle_begin < chain.path.size()) {
     std::vector<RankId> cycle(chain.path.begin() + std::ptrdiff_t(chain.cycle_begin),
                               chain.path.end());
-    return "  cycle: " + names_of(options_, cycle) + " -> " + name_of(options_, cycle.front());
+    return "  cycle: " + names_of(cycle) + " -> " + name_of(cycle.front());
   }
   const Seat& last = seats_[chain.path.back()];
   if (last.state == Seat::State::finished)
-    return "  chain: " + names_of(options_, chain.path) + ", which has returned";
+    return "  chain: " + names_of(chain.path) + ", which has returned";
   if (!last.activity || !last.activity->waits_for) return {};
-  return "  " + name_of(options_, last.rank.id()) + " waits for any rank; none is left to send";
+  return "  " + name_of(last.rank.id()) + " waits for any rank; none is left to send";
 }
 
 // Describes the calls in which the ranks of a cycle differ, or the last one of a chain: the ranks
@@ -92,13 +103,15 @@ std::string FailureReport::describe_ranks(RankId except) const {
   for (const Seat& seat : seats_) {
     if (seat.rank.id() == except || !runs(options_, seat.rank.id())) continue;
     if (seat.state == Seat::State::idle) continue;
+    bool has_returned = seat.state == Seat::State::finished && !seat.exception;
+    if (has_returned && RankThreads::is_thread(options_, seat.rank.id())) continue;
     if (described++ == described_ranks_max)
       return text + fmt::format("  ... and {} more ranks\n", seats_.size() - seat.rank.id());
-    std::string what = seat.exception ? "failed: " + message_of(seat.exception)
-                       : seat.state == Seat::State::finished ? "had returned"
+    std::string what = seat.exception  ? "failed: " + message_of(seat.exception)
+                       : has_returned  ? "had returned"
                        : seat.activity ? "waited in " + describe(*seat.activity, seat.rank.id())
                                        : "could have run";
-    text += fmt::format("  {}: {}\n", name_of(options_, seat.rank.id()), what);
+    text += fmt::format("  {}: {}\n", name_of(seat.rank.id()), what);
   }
   return text;
 }
@@ -122,7 +135,7 @@ Failure FailureReport::of_standstill(const Picks& picks) const {
     return {
         .kind = Failure::Kind::interrupt,
         .message = fmt::format("[engine/interrupt] interrupted, {} of {} ranks have not returned",
-                               unfinished(), seats_.size()),
+                               counts().unfinished, counts().all),
         .details = without_last_newline(describe_ranks(no_rank))};
   std::string details = describe_ranks(no_rank);
   Chain chain = follow();
@@ -130,7 +143,7 @@ Failure FailureReport::of_standstill(const Picks& picks) const {
     if (!part.empty()) details += part + "\n";
   return {.kind = Failure::Kind::deadlock,
           .message = fmt::format("[engine/deadlock] no rank can run, {} of {} have not returned",
-                                 unfinished(), seats_.size()),
+                                 counts().unfinished, counts().all),
           .details = without_last_newline(std::move(details))};
 }
 

@@ -31,11 +31,19 @@ class FailureReport {
   // followed, the run was interrupted, or this is a deadlock.
   Failure of_standstill(const Picks& picks) const;
 
+  // name_of returns a rank, a deputy, or a thread that a rank started, in words.
+  std::string name_of(RankId id) const;
+
   // describe_ranks returns a line for each rank but one: "  rank 3: had returned".
   std::string describe_ranks(RankId except) const;
 
  private:
-  std::size_t unfinished() const;
+  struct Counts {
+    std::size_t all = 0, unfinished = 0;
+  };
+  // counts leaves out threads that have ended.
+  Counts counts() const;
+  std::string names_of(const std::vector<RankId>& ids) const;
   // Chain is the ranks that wait for one another, from the first blocked one on, until one comes up
   // twice (at cycle_begin), has returned, or waits for nobody that can be named.
   struct Chain {

@@ -50,13 +50,15 @@ std::vector<DeviceReport> device_reports(gsl::span<Seat> seats, bool has_failed)
 
 }  // namespace
 
-void add_rank_results(Outcome& outcome, const WorldOptions& options, gsl::span<Seat> seats) {
+void add_rank_results(Outcome& outcome, const WorldOptions& options, gsl::span<Seat> seats,
+                      const RankThreads& threads) {
   FoldHash data;
   for (Seat& seat : seats) {
-    data.fold(seat.rank.data_hash());
+    RankId id = seat.rank.id();
+    if (!RankThreads::is_thread(options, id)) data.fold(seat.rank.data_hash());
+    if (id < options.ranks && threads.results(id) != 0) data.fold(threads.results(id));
     const Ledger& ledger = seat.rank.ledger();
-    if (seat.rank.id() < options.ranks)
-      outcome.peak_bytes = std::max(outcome.peak_bytes, ledger.total().peak);
+    if (id < options.ranks) outcome.peak_bytes = std::max(outcome.peak_bytes, ledger.total().peak);
     outcome.copies_on_write += ledger.copies_on_write();
   }
   outcome.data_hash = data.value();

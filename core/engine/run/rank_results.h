@@ -4,6 +4,7 @@
 
 #include "core/engine/options/world_options.h"
 #include "core/engine/reports/outcome.h"
+#include "core/engine/run/rank_threads.h"
 #include "core/engine/seats/seat.h"
 #include "core/trace/trace.h"
 
@@ -12,7 +13,8 @@ namespace simmesh {
 // add_rank_results fills in the parts of an outcome that the ranks of a run give: hash of the data,
 // bytes, copies, the figures of a world of shapes only, and the reports of devices, whose times are
 // left out if the run has failed.
-void add_rank_results(Outcome& outcome, const WorldOptions& options, gsl::span<Seat> seats);
+void add_rank_results(Outcome& outcome, const WorldOptions& options, gsl::span<Seat> seats,
+                      const RankThreads& threads);
 
 // write_trace_file writes the trace of a run to WorldOptions::trace_file, if that is given.
 struct TracedRun {

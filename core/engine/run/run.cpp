@@ -44,6 +44,7 @@ Run::Run(World& world, const WorldOptions& options, RunResources& resources, con
       seats_(make_seats()),
       turns_(options, seats_, *seating_, policy_of(options)),
       deputies_(options),
+      threads_(options),
       touches_(turns_.picks()),
       checks_(resources.stacks.get()) {
   resources_.memory->restart_peak();
@@ -62,25 +63,29 @@ Run::~Run() {
   resources_.seats = std::move(seats_);
 }
 
-// A rank that a folded world doesn't run has a seat too, where it has finished from the start.
+// Seats of threads are added while ranks run, and seats stay where they are.
 std::vector<Seat> Run::make_seats() {
   std::vector<Seat> seats = std::move(resources_.seats);
-  seats.reserve(fibers(options_));
-  for (std::size_t index = 0; index < fibers(options_); ++index) {
-    auto id = RankId(index);
-    bool is_deputy = index >= options_.ranks, is_run = runs(options_, id);
-    boost::intrusive_ptr<Ledger> ledger(new Ledger(id, resources_.memory));
-    std::unique_ptr<Clock> clock;
-    if (options_.device && is_run && !is_deputy)
-      clock = std::make_unique<Clock>(*options_.device, id, *ledger);
-    if (clock && !options_.trace_file.empty()) clock->label_operations();
-    seats.push_back(
-        {.rank = {{*this, number_}, id, options_.seed, std::move(ledger), std::move(clock)},
-         .state = is_deputy ? Seat::State::idle
-                  : is_run  ? Seat::State::runnable
-                            : Seat::State::finished});
-  }
+  seats.reserve(RankThreads::seats_max(options_));
+  for (std::size_t index = 0; index < fibers(options_); ++index)
+    seats.push_back(make_seat(RankId(index)));
   return seats;
+}
+
+// A rank that a folded world doesn't run has a seat too, where it has finished from the start, and
+// so has a thread until it starts.
+Seat Run::make_seat(RankId id) {
+  bool is_rank = id < options_.ranks, is_thread = RankThreads::is_thread(options_, id);
+  bool is_run = runs(options_, id) && !is_thread;
+  boost::intrusive_ptr<Ledger> ledger(new Ledger(id, resources_.memory));
+  std::unique_ptr<Clock> clock;
+  if (options_.device && is_run && is_rank)
+    clock = std::make_unique<Clock>(*options_.device, id, *ledger);
+  if (clock && !options_.trace_file.empty()) clock->label_operations();
+  return {.rank = {{*this, number_}, id, options_.seed, std::move(ledger), std::move(clock)},
+          .state = !is_run   ? Seat::State::finished
+                   : is_rank ? Seat::State::runnable
+                             : Seat::State::idle};
 }
 
 void Run::begin() {
@@ -104,7 +109,9 @@ Outcome Run::run_ranks() {
 }
 
 void Run::give_body(Seat& seat) {
-  if (crew_of(options_, seat.rank.id()) > 0)
+  if (RankThreads::is_thread(options_, seat.rank.id()))
+    std::function(threads_.work(seat.rank.id()).body)(seat.rank);
+  else if (crew_of(options_, seat.rank.id()) > 0)
     serve_as_deputy(*this, seat.rank);
   else
     body_(seat.rank);
@@ -128,6 +135,9 @@ void Run::run_body(Seat& seat) {
   seat.state = Seat::State::finished;
   seat.activity = nullptr;
   ++finished_;
+  // A thread that failed keeps its seat, for the report.
+  if (RankThreads::is_thread(options_, seat.rank.id()) && !seat.exception)
+    threads_.end(seat.rank.id());
   turns_.leave(seat);
 }
 
@@ -200,7 +210,7 @@ bool Run::settle() {
 Outcome Run::outcome() {
   Outcome result;
   result.failure = std::move(failure_);
-  add_rank_results(result, options_, seats_);
+  add_rank_results(result, options_, seats_, threads_);
   result.schedule_hash = turns_.picks().hash();
   result.steps = step();
   result.physical_peak_bytes = resources_.memory->peak_bytes();
@@ -229,6 +239,8 @@ std::size_t Run::overflowed_stack_bytes(const std::byte* address) const {
   const StackArena* stacks = resources_.stacks.get();
   return stacks && stacks->is_in_gap(address) ? stacks->stack_bytes() : 0;
 }
+
+std::string Run::name_of_rank(RankId id) const { return report().name_of(id); }
 
 std::string Run::describe_ranks(RankId except) const { return report().describe_ranks(except); }
 

@@ -16,6 +16,7 @@
 #include "core/engine/run/deputies.h"
 #include "core/engine/run/failure_report.h"
 #include "core/engine/run/fiber_checks.h"
+#include "core/engine/run/rank_threads.h"
 #include "core/engine/run/run_resources.h"
 #include "core/engine/run/touch_log.h"
 #include "core/engine/seats/seat.h"
@@ -40,7 +41,8 @@ struct RankEnded {};
 //
 // A Run is made for one run and is gone with it. Its parts know one thing each: Picks the next
 // rank, Turns the holder of the turn, Seats the way to suspend a rank, Deadlines the time, Deputies
-// the work in the background, TouchLog the uses that the explorer may reorder.
+// the work in the background, RankThreads the threads that ranks started, TouchLog the uses that
+// the explorer may reorder.
 class Run final : public SeatedRun {
  public:
   using Body = std::function<void(Rank&)>;
@@ -92,6 +94,22 @@ class Run final : public SeatedRun {
   void rest(Rank& deputy);
   void rouse(RankId deputy);
 
+  // start_thread starts a thread of a rank, which has the turn, or of the rank behind a thread: it
+  // does the work when the schedule chooses it. Returns its number. Raises a RuntimeError in a
+  // world of fibers, for too many threads, and if the system gives no thread.
+  RankId start_thread(Rank& rank, ThreadWork work);
+  // end_threads ends the threads that a rank, which has the turn, still has: RankEnded is raised
+  // where they wait or would give up the turn.
+  void end_threads(Rank& rank);
+  const RankThreads& threads() const { return threads_; }
+  // record_result folds a result into the data hash. Those of threads count in no order.
+  void record_result(Rank& rank, std::uint64_t word);
+
+  // others_can_run is true if the schedule could choose another rank than the one with the turn.
+  bool others_can_run() const { return turns_.picks().runnable() > 0; }
+  // has_ended is true once the run, or the rank that has the turn, only unwinds.
+  bool has_ended(const Rank& rank) const { return seats_[rank.id()].ended; }
+
   // yield lets the schedule choose between this rank and the others that can run.
   void yield(Rank& rank, const CallSite& site);
   // touch yields, takes the turn and records that the rank uses an object: see TouchLog.
@@ -101,6 +119,8 @@ class Run final : public SeatedRun {
   // no rank can run. Raises a ValueError for less than 0.
   void sleep(Rank& rank, double seconds, const CallSite& site);
   double seconds() const { return deadlines_.seconds(); }
+  // next_deadline returns the earliest moment after the present one for which a rank waits.
+  std::optional<double> next_deadline() const { return deadlines_.next(); }
 
   // heartbeat is Rank::heartbeat.
   void heartbeat(Rank& rank, const CallSite& site);
@@ -135,10 +155,13 @@ class Run final : public SeatedRun {
   }
   const std::string& reproduce_line() const override { return resources_.reproduce_line; }
   std::size_t overflowed_stack_bytes(const std::byte* address) const override;
+  std::string name_of_rank(RankId id) const override;
   std::string describe_ranks(RankId except) const override;
 
  private:
   std::vector<Seat> make_seats();
+  Seat make_seat(RankId id);
+  Seat& thread_seat(RankId id);
   void begin();
   void give_body(Seat& seat);
   void resume(Seat& seat);
@@ -166,6 +189,7 @@ class Run final : public SeatedRun {
   Turns turns_;
   Deadlines deadlines_;
   Deputies deputies_;
+  RankThreads threads_;
   TouchLog touches_;
   FiberChecks checks_;
   FaultPlan operation_faults_;

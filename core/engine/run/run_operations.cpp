@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <memory>
+#include <utility>
 
 #include "core/check/check.h"
 #include "core/check/error.h"
@@ -92,8 +94,13 @@ SIMMESH_ONE_FRAME void Run::block(Rank& rank, const Activity& activity) {
 
 bool Run::block_until(Rank& rank, const Activity& activity, double deadline_seconds) {
   deadlines_.add(rank.id(), deadline_seconds);
-  block(rank, activity);
-  take_turn(rank);
+  try {
+    block(rank, activity);
+    take_turn(rank);
+  } catch (...) {
+    deadlines_.remove(rank.id(), deadline_seconds);
+    throw;
+  }
   return deadlines_.remove(rank.id(), deadline_seconds);
 }
 
@@ -120,6 +127,57 @@ void Run::rest(Rank& deputy) {
 void Run::rouse(RankId deputy) {
   Seat& seat = seats_[deputy];
   if (seat.state == Seat::State::idle) turns_.make_runnable(seat);
+}
+
+// Seats of threads are those of all ranks for a number, so that a thread's number says whose it is.
+Seat& Run::thread_seat(RankId id) {
+  while (seats_.size() <= id) {
+    seats_.push_back(make_seat(RankId(seats_.size())));
+    seats_.back().lane = seats_.front().lane;
+    ++finished_;
+  }
+  return seats_[id];
+}
+
+RankId Run::start_thread(Rank& rank, ThreadWork work) {
+  take_turn(rank);
+  if (!options_.ranks_are_threads)
+    raise(ErrorKind::runtime_error, "engine/threads",
+          "{}: expected a world whose ranks are threads, got fibers; they have deputies instead",
+          name_of(options_, rank.id()));
+  RankId id = threads_.begin(rank_behind(options_, rank.id()), std::move(work));
+  Seat& seat = thread_seat(id);
+  Lane* lane = seat.lane;
+  std::destroy_at(&seat);
+  std::construct_at(&seat, make_seat(id));
+  seat.lane = lane;
+  seat.name = threads_.work(id).name;
+  try {
+    seating_->start(seat);
+  } catch (...) {
+    threads_.end(id);
+    throw;
+  }
+  --finished_;
+  turns_.make_runnable(seat);
+  return id;
+}
+
+void Run::end_threads(Rank& rank) {
+  take_turn(rank);
+  for (RankId id : threads_.of_rank(rank_behind(options_, rank.id()))) {
+    Seat& seat = seats_[id];
+    if (id == rank.id() || seat.exception) continue;
+    seat.ended = true;
+    if (seat.state == Seat::State::blocked) resume(seat);
+  }
+}
+
+void Run::record_result(Rank& rank, std::uint64_t word) {
+  if (RankThreads::is_thread(options_, rank.id()))
+    threads_.add_result(rank_behind(options_, rank.id()), word);
+  else
+    rank.record(word);
 }
 
 void Run::yield(Rank& rank, const CallSite& site) {

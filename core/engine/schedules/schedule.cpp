@@ -14,7 +14,7 @@ namespace simmesh {
 
 namespace {
 
-// FifoPolicy keeps a ring: at most all ranks are runnable at once.
+// FifoPolicy keeps a ring of the runnable ranks, which grows when threads of ranks are added.
 class FifoPolicy final : public SchedulePolicy {
  public:
   explicit FifoPolicy(std::size_t ranks) {
@@ -22,13 +22,26 @@ class FifoPolicy final : public SchedulePolicy {
     while (size < ranks) size *= 2;
     ring_.resize(size);
   }
-  void add(RankId rank) override { ring_[end_++ & (ring_.size() - 1)] = rank; }
+  void add(RankId rank) override {
+    if (end_ - begin_ == ring_.size()) [[unlikely]]
+      grow();
+    ring_[end_++ & (ring_.size() - 1)] = rank;
+  }
   RankId pick() override { return ring_[begin_++ & (ring_.size() - 1)]; }
   RankId foreseen() const override {
     return begin_ == end_ ? no_rank : ring_[begin_ & (ring_.size() - 1)];
   }
 
  private:
+  void grow() {
+    std::vector<RankId> larger(2 * ring_.size());
+    std::size_t count = end_ - begin_;
+    for (std::size_t i = 0; i < count; ++i) larger[i] = ring_[(begin_ + i) & (ring_.size() - 1)];
+    ring_ = std::move(larger);
+    begin_ = 0;
+    end_ = count;
+  }
+
   std::vector<RankId> ring_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
@@ -57,8 +70,8 @@ class PctPolicy final : public SchedulePolicy {
  public:
   PctPolicy(std::size_t ranks, std::uint64_t seed, const Schedule::Pct& options)
       : random_(seed, 0x9C7), priorities_(ranks) {
-    std::uint64_t lowest = std::uint64_t(options.depth) + 1;
-    for (std::size_t i = 0; i < ranks; ++i) priorities_[i] = lowest + i;
+    lowest_ = std::uint64_t(options.depth) + 1;
+    for (std::size_t i = 0; i < ranks; ++i) priorities_[i] = lowest_ + i;
     for (std::size_t i = ranks; i > 1; --i)
       std::swap(priorities_[i - 1], priorities_[std::size_t(random_.below(i))]);
     std::uint64_t steps = options.steps ? options.steps : 16 * ranks;
@@ -67,7 +80,10 @@ class PctPolicy final : public SchedulePolicy {
     std::sort(drops_.begin(), drops_.end());
   }
 
+  // A thread that a rank starts gets its priority when it is first added.
   void add(RankId rank) override {
+    while (priorities_.size() <= rank)
+      priorities_.push_back(lowest_ + random_.below(priorities_.size()));
     heap_.push_back({priorities_[rank], rank});
     std::push_heap(heap_.begin(), heap_.end());
   }
@@ -88,7 +104,9 @@ class PctPolicy final : public SchedulePolicy {
   struct Entry {
     std::uint64_t priority;
     RankId rank;
-    bool operator<(const Entry& other) const { return priority < other.priority; }
+    bool operator<(const Entry& other) const {
+      return priority != other.priority ? priority < other.priority : rank > other.rank;
+    }
   };
 
   RankId pop() {
@@ -102,6 +120,7 @@ class PctPolicy final : public SchedulePolicy {
   std::vector<std::uint64_t> priorities_;
   std::vector<std::uint64_t> drops_;
   std::vector<Entry> heap_;
+  std::uint64_t lowest_ = 0;
   std::size_t next_drop_ = 0;
   std::uint64_t step_ = 0;
 };
@@ -111,7 +130,10 @@ class ReplayPolicy final : public SchedulePolicy {
   ReplayPolicy(std::size_t ranks, std::vector<RankId> choices)
       : choices_(std::move(choices)), runnable_(ranks, false) {}
 
-  void add(RankId rank) override { runnable_[rank] = true; }
+  void add(RankId rank) override {
+    if (rank >= runnable_.size()) runnable_.resize(rank + 1);
+    runnable_[rank] = true;
+  }
   RankId pick() override {
     if (step_ == choices_.size()) {
       error_ = fmt::format(

@@ -2,6 +2,7 @@
 
 #include <boost/fiber/context.hpp>
 
+#include "core/check/check.h"
 #include "core/engine/seats/lane.h"
 #include "core/engine/seats/worker.h"
 
@@ -17,6 +18,10 @@ void FiberSeats::suspend(Seat& seat) {
   lane.suspends = true;
   seat.context->suspend();
   lane.arrived(seat);
+}
+
+void FiberSeats::start(Seat& seat) {
+  SIMMESH_CHECK(false, "rank {} is on a fiber, but starts a thread", seat.rank.id());
 }
 
 pthread_t FiberSeats::thread_of(const Seat& seat) const { return seat.lane->thread; }

@@ -13,6 +13,8 @@ class FiberSeats final : public Seats {
 
   void run_all(SeatedRun& run) override;
   void suspend(Seat& seat) override;
+  // start breaks the contract: a rank on a fiber starts no threads.
+  void start(Seat& seat) override;
   pthread_t thread_of(const Seat& seat) const override;
 
  private:

@@ -75,6 +75,9 @@ class Picks {
   // error says why the policy can't continue; empty if it can.
   const std::string& error() const { return error_; }
 
+  // runnable returns the number of ranks that next could return.
+  std::size_t runnable() const { return runnable_; }
+
   // has_run_dry is true if next has nothing to return only because no rank is runnable.
   bool has_run_dry() const { return runnable_ == 0 && !was_interrupted_ && error_.empty(); }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <string>
 
 #include "core/engine/fibers/fiber_switch.h"
 #include "core/engine/ranks/rank.h"
@@ -17,8 +18,8 @@ namespace simmesh {
 struct Activity;
 struct Lane;
 
-// Seat is the place of one rank, or of one deputy, in a run: the rank, its fiber, and whether it
-// can run.
+// Seat is the place of one rank, of one deputy, or of one thread that a rank started, in a run: the
+// rank, its fiber, and whether it can run.
 struct Seat {
   enum class State : std::uint8_t {
     runnable,
@@ -48,6 +49,7 @@ struct Seat {
   bool ended = false;  // the run has ended, and the rank unwinds
   std::uint8_t times_ended = 0;
   std::uint32_t suspended_at = 0;  // bytes above stack_end; 0 before its first turn
+  std::string name = {};           // of a thread that a rank started
 };
 
 }  // namespace simmesh

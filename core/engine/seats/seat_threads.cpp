@@ -4,11 +4,38 @@
 #include <mutex>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include "core/check/blocked_signals.h"
 #include "core/check/start_threads.h"
 
 namespace simmesh {
+
+namespace {
+
+void do_job(SeatThread& seat) {
+  seat.turn.acquire();
+  std::function<void()> job;
+  job.swap(seat.job);
+  job();
+}
+
+// Signals are for the program's own threads.
+pthread_t start_detached(std::function<void()> body) {
+  BlockedSignals blocked({SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGURG});
+  std::thread thread = start_thread("engine/world", std::move(body));
+  pthread_t handle = thread.native_handle();
+  thread.detach();
+  return handle;
+}
+
+}  // namespace
+
+std::shared_ptr<SeatThread> start_seat_thread() {
+  auto made = std::make_shared<SeatThread>();
+  made->thread = start_detached([made] { do_job(*made); });
+  return made;
+}
 
 struct SeatThreads::Guarded {
   std::mutex mutex;
@@ -30,20 +57,11 @@ SeatThreads& SeatThreads::of_process() {
   return *current;
 }
 
-// Signals are for the program's own threads.
 SeatThread& SeatThreads::make() {
   auto made = std::make_unique<SeatThread>();
-  BlockedSignals blocked({SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGURG});
-  std::thread thread = start_thread("engine/world", [seat = made.get()] {
-    for (;;) {
-      seat->turn.acquire();
-      std::function<void()> job;
-      job.swap(seat->job);
-      job();
-    }
+  made->thread = start_detached([seat = made.get()] {
+    for (;;) do_job(*seat);
   });
-  made->thread = thread.native_handle();
-  thread.detach();
   guarded_->threads.push_back(std::move(made));
   return *guarded_->threads.back();
 }

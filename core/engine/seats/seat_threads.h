@@ -18,6 +18,10 @@ struct SeatThread {
   bool is_taken = false;
 };
 
+// start_seat_thread starts a thread outside of the pool, which ends after its first job. Whoever
+// gives it the job keeps the result until then. Raises a RuntimeError if the system gives none.
+std::shared_ptr<SeatThread> start_seat_thread();
+
 // SeatThreads is the pool of SeatThreads. Threads are made when there are too few and never end:
 // they wait for the next run, or for the end of the process. A forked child has none of its
 // parent's threads and gets a pool of its own.

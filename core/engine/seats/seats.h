@@ -22,6 +22,10 @@ class Seats {
   // which is the rank of the seat, is named again.
   virtual void suspend(Seat& seat) = 0;
 
+  // start begins a seat that was added to the run while its ranks run, and that
+  // Turns::make_runnable makes runnable. Raises a RuntimeError if the system gives no thread.
+  virtual void start(Seat& seat) = 0;
+
   // thread_of returns the thread on which a rank of the run runs.
   virtual pthread_t thread_of(const Seat& seat) const = 0;
 };

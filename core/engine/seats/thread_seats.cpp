@@ -28,7 +28,7 @@ void ThreadSeats::run_all(SeatedRun& run) {
   run_ = &run;
   asked_ = std::chrono::steady_clock::now();
   run.turns().lane(0).thread = pthread_self();
-  threads_.assign(run.seats().size(), nullptr);
+  threads_.assign(run.seats().capacity(), nullptr);
   std::vector<SeatThread*> taken = SeatThreads::of_process().take(count_run());
   leaving_ = taken.size();
   auto thread = taken.begin();
@@ -68,6 +68,18 @@ void ThreadSeats::sit(Seat& seat) {
   std::lock_guard lock(mutex_);
   --leaving_;
   changed_.notify_one();
+}
+
+void ThreadSeats::start(Seat& seat) {
+  RankId id = seat.rank.id();
+  std::shared_ptr<SeatThread> thread = start_seat_thread();
+  thread->job = [this, &seat] { sit(seat); };
+  {
+    std::lock_guard lock(mutex_);
+    ++leaving_;
+  }
+  threads_[id] = thread.get();
+  started_.push_back(std::move(thread));
 }
 
 // A null seat stands for the root.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -26,6 +27,8 @@ class ThreadSeats final : public Seats {
   // they are until the process ends.
   void run_all(SeatedRun& run) override;
   void suspend(Seat& seat) override;
+  // start gives the seat a new thread, whose state is fresh, as that of a program's thread is.
+  void start(Seat& seat) override;
   pthread_t thread_of(const Seat& seat) const override;
 
  private:
@@ -39,7 +42,8 @@ class ThreadSeats final : public Seats {
   ThreadHost* host_;
   SeatedRun* run_ = nullptr;
   TurnProcessor processor_;
-  std::vector<SeatThread*> threads_;  // by seat
+  std::vector<SeatThread*> threads_;                  // by seat
+  std::vector<std::shared_ptr<SeatThread>> started_;  // kept, since the host may look at them
   std::mutex mutex_;
   std::condition_variable changed_;
   bool root_has_turn_ = false;  // under the mutex

@@ -15,10 +15,12 @@ _DEFAULT_MS = 1_800_000
 
 
 class _Gathering:
-    """One barrier of a group: who has come, and how it ended once rank 0 knows."""
+    """One barrier of a group: the seats of those who have come, and how it ended once rank 0
+    knows.
+    """
 
     def __init__(self) -> None:
-        self.arrived: set[int] = set()
+        self.arrived: dict[int, int] = {}
         self.passed: bool | None = None
 
 
@@ -36,7 +38,9 @@ def monitored_barrier(
     key = (tuple(group.members), group.name, group.monitored_barriers)
     gathering = state.shared.gatherings.setdefault(key, _Gathering())
     _core.yield_now()
-    gathering.arrived.add(group.rank)
+    seat = _core.seat()
+    assert seat is not None
+    gathering.arrived[group.rank] = seat
     end = None if timeout in (_DEFAULT_MS, -1) else _core.virtual_time() + timeout / 1000
     if group.rank == 0:
         _await_all(group, gathering, end, timeout, wait_all_ranks)
@@ -53,8 +57,8 @@ def _await_all(
             break
     missing = [rank for rank in range(group.size) if rank not in gathering.arrived]
     gathering.passed = not missing
-    for rank in sorted(gathering.arrived - {0}):
-        _core.unpark(group.members[rank])
+    for rank in sorted(gathering.arrived.keys() - {0}):
+        _core.unpark(gathering.arrived[rank])
     if not missing:
         return
     if timeout == 0:
@@ -73,7 +77,7 @@ def _await_all(
 
 def _await_verdict(group: Group, gathering: Any, end: float | None, timeout: int) -> None:
     if 0 in gathering.arrived:
-        _core.unpark(group.members[0])
+        _core.unpark(gathering.arrived[0])
     while gathering.passed is None:
         missing = [rank for rank in range(group.size) if rank not in gathering.arrived]
         if not _park(group, missing, end) and gathering.passed is None:

@@ -6,6 +6,7 @@ from typing import Any, Callable
 
 import torch
 
+from simmesh import _core
 from simmesh.torch import rank_state
 from simmesh.torch.isolation.patches import Patches
 
@@ -31,6 +32,7 @@ class RankFuture(torch.futures.Future):  # type: ignore[type-arg]
         self._block = block
         self._value = value
         self.has_begun = False
+        self.seat = _core.seat()
         rank_state.of_rank().futures.append(self)
 
     def poll(self) -> bool:

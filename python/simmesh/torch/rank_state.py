@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Callable, Protocol
 
 from simmesh import _core
@@ -22,10 +24,27 @@ class PolledFuture(Protocol):
     """A future that completes when looked at after its operation, or when waited for."""
 
     has_begun: bool
+    seat: int | None
 
     def poll(self) -> bool: ...
 
     def complete(self) -> None: ...
+
+
+class OperationsUnderWay(Protocol):
+    """The operations that a rank hasn't waited for."""
+
+    def end(
+        self, operations: Iterable[_core.Operation], until_backward_ends: bool = False
+    ) -> None: ...
+
+
+class StartedThread(Protocol):
+    """A thread that a rank started: its seat in the schedule, and whether it has ended."""
+
+    name: str
+    seat: int
+    has_ended: bool
 
 
 class Group:
@@ -55,8 +74,9 @@ class SharedState:
     generators, the keys of stores, who is in which barrier, and the calls that all must make.
     """
 
-    def __init__(self, ranks: int, seed: int, allows_strided: bool) -> None:
+    def __init__(self, ranks: int, seed: int, allows_strided: bool, timeout: float) -> None:
         self.ranks = ranks
+        self.timeout = timeout
         self.seed = seed
         self.allows_strided = allows_strided
         self.stores: dict[str, dict[str, bytes]] = {}
@@ -79,11 +99,18 @@ class RankState:
         self.works = HeldWorks()
         self.stores: list[Any] = []
         self.futures: list[PolledFuture] = []
+        self.threads: list[StartedThread] = []
+        self.has_started_threads = False
+        self.foreign: list[threading.Thread] = []
+        self.copied_views: dict[int, Any] = {}
+        # The mode in which each thread of the rank computes.
+        self.operators: Callable[[], AbstractContextManager[Any]] = nullcontext
         self.clock_reads = 0
         self.premultiplier = 1.0
-        # The works of a call that is looked at, and who hears of operations that were waited for.
+        # The works of a call that is looked at, and the operations that weren't waited for, unless
+        # nobody looks at them.
         self.recent: list[StartedWork] | None = None
-        self.on_end: Callable[[Iterable[_core.Operation], bool], None] | None = None
+        self.under_way: OperationsUnderWay | None = None
         self.entropy: random.Random | None = None
         self.temporary_names: Iterator[str] | None = None
         self._generations: dict[tuple[tuple[int, ...], str], int] = {}
@@ -107,20 +134,28 @@ class RankState:
         """Says that operations were waited for or seen to be complete; with
         ``until_backward_ends``, that torch's C++ code waits for them when the backward pass ends.
         """
-        if self.on_end is not None:
-            self.on_end(operations, until_backward_ends)
+        if self.under_way is not None:
+            self.under_way.end(operations, until_backward_ends)
 
     def poll_futures(self) -> None:
-        """Completes the futures whose operations are complete, which runs their callbacks."""
+        """Completes the futures of this thread whose operations are complete."""
         if not self.futures:
             return
-        for future in list(self.futures):
+        for future in self.pending_futures():
             future.poll()
-        self.futures = self.pending_futures()  # callbacks may have added others
+        # Callbacks may have added others.
+        self.futures = [future for future in self.futures if not future.has_begun]
+
+    def foreign_threads(self) -> list[threading.Thread]:
+        """The threads that the rank started, that run, and that the schedule doesn't know."""
+        if self.foreign:
+            self.foreign = [each for each in self.foreign if each.ident is None or each.is_alive()]
+        return self.foreign
 
     def pending_futures(self) -> list[PolledFuture]:
-        """The futures that aren't complete, in the order in which they were made."""
-        return [future for future in self.futures if not future.has_begun]
+        """The futures of this thread that aren't complete, in the order in which they were made."""
+        seat = _core.seat()
+        return [each for each in self.futures if each.seat == seat and not each.has_begun]
 
     def keep(self, group: Group, work: StartedWork) -> None:
         """Keeps a work while torch's C++ code may call it, and for the end of a coalesced group of
@@ -137,9 +172,9 @@ class RankState:
 _states: dict[int, RankState] = {}
 
 
-def begin(ranks: int, seed: int, allows_strided: bool) -> None:
+def begin(ranks: int, seed: int, allows_strided: bool, timeout: float) -> None:
     """Makes the states of a run's ranks."""
-    shared = SharedState(ranks, seed, allows_strided)
+    shared = SharedState(ranks, seed, allows_strided, timeout)
     _states.update((rank, RankState(rank, shared)) for rank in range(ranks))
 
 
@@ -162,6 +197,39 @@ def current() -> RankState | None:
     """The state of the rank that this thread runs; None outside of a rank."""
     rank = _core.rank()
     return None if rank is None else _states.get(rank)
+
+
+def has_threads() -> bool:
+    """True if the rank that this thread belongs to has threads beside its body."""
+    state = current()
+    return state is not None and bool(state.threads)
+
+
+def has_started_threads(rank: int) -> bool:
+    """True if a rank has started threads since its run began."""
+    return rank in _states and _states[rank].has_started_threads
+
+
+def has_seat(rank: int, seat: int) -> bool:
+    """True for the seat of a rank's body, or of a thread of the rank that hasn't ended."""
+    return seat == rank or any(thread.seat == seat for thread in _states[rank].threads)
+
+
+def seats_of_rank() -> list[int]:
+    """The seats of this thread's rank: that of its body, and those of its threads."""
+    state = of_rank()
+    return [state.rank, *(thread.seat for thread in state.threads)]
+
+
+def name_of_seat(seat: int) -> str:
+    """A seat in the words of the core's reports."""
+    if seat in _states:
+        return f"rank {seat}"
+    for state in _states.values():
+        for thread in state.threads:
+            if thread.seat == seat:
+                return f"rank {state.rank}, thread {thread.name}"
+    return "a thread that has ended"
 
 
 def of_rank() -> RankState:

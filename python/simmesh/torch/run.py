@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import contextlib
 import faulthandler
 import functools
-import multiprocessing
-import os
-import queue
-import selectors
 import threading
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Callable
 
-import torch
-import typing_extensions
-
-import simmesh
 from simmesh import _core
 from simmesh.spmd import RANKS_MAX
 from simmesh.torch import groups, kernels, operators, rank_state
-from simmesh.torch.isolation import catalogue, sharding_caches
+from simmesh.torch.internal_files import internal_files
+from simmesh.torch.isolation import catalogue, sharding_caches, threads
 from simmesh.torch.isolation.environment import Environment
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.rank_logging import HandlerLists
@@ -92,21 +82,29 @@ def run(
         raise RuntimeError(f"[torch/run] expected a host thread, got rank {_core.rank()} of a run")
     operators.install(kernels.KERNELS, groups.group_of)
     _show_python_calls_of_crashes()
-    _core.internal_files(_internal_files())
+    _core.internal_files(internal_files())
     if not 1 <= ranks <= RANKS_MAX:
         raise ValueError(
             f"[torch/run] ranks: expected 1 to {RANKS_MAX}, since each is a thread, got {ranks}"
         )
     results: list[Any] = [None] * ranks
+    operators_of_ranks = functools.partial(_operators, local, check_accesses)
 
     def program(rank: int) -> None:
-        with rank_thread(), _operators(local, check_accesses):
-            results[rank] = body(rank)
-            rank_state.of_rank().shared.joint_calls.end(rank)
+        with rank_thread():
+            state = rank_state.of_rank()
+            state.operators = operators_of_ranks
+            with state.operators():
+                results[rank] = body(rank)
+                threads.end_of_program()
+            state.shared.joint_calls.end(rank)
 
     schedule = Schedule(schedule) if isinstance(schedule, str) else schedule
     variables = environment or (lambda rank: torchrun_environment(rank, ranks))
-    shared = {"ranks": ranks, "seed": seed, "allows_strided": allow_strided}
+    timeout = options.setdefault("timeout", 60.0)
+    shared = {
+        "ranks": ranks, "seed": seed, "allows_strided": allow_strided, "timeout": timeout
+    }  # fmt: skip
     with _ONE_RUN, _isolation(shared, variables, isolate) as swap:
         outcome = _core.run(
             program, ranks=ranks, schedule=schedule.text, seed=schedule.seed,
@@ -130,14 +128,6 @@ def _show_python_calls_of_crashes() -> None:
     if not faulthandler.is_enabled():
         with contextlib.suppress(OSError, ValueError, RuntimeError):  # stderr may be no file
             faulthandler.enable()
-
-
-def _internal_files() -> list[str]:
-    """The files of torch, of simmesh, and of Python's modules that call on behalf of others."""
-    packages = (torch, simmesh, asyncio, concurrent.futures, multiprocessing)
-    folders = [os.path.dirname(str(module.__file__)) + os.sep for module in packages]
-    modules = (contextlib, functools, queue, selectors, threading, typing_extensions, warnings)
-    return folders + [str(module.__file__) for module in modules]
 
 
 @contextmanager

@@ -122,22 +122,22 @@ class RankStore(dist.Store):
 
     def _write(self, key: str, value: bytes) -> None:
         self._values[key] = value
-        for rank in sorted(self._shared.store_waiters):
-            _core.unpark(rank)
+        for seat in sorted(self._shared.store_waiters):
+            _core.unpark(seat)
 
     def _wait_until(
         self, ready: Callable[[], bool], what: Callable[[], str], timeout: timedelta | None
     ) -> None:
-        rank = _core.rank()
-        assert rank is not None
+        seat = _core.seat()
+        assert seat is not None
         end = None if timeout is None else _core.virtual_time() + timeout.total_seconds()
         while not ready():
             left = None if end is None else max(0.0, end - _core.virtual_time())
-            self._shared.store_waiters.add(rank)
+            self._shared.store_waiters.add(seat)
             try:
                 woken = _core.park("store wait", f"{what()} in {self._place}", timeout=left)
             finally:
-                self._shared.store_waiters.discard(rank)
+                self._shared.store_waiters.discard(seat)
             if not woken and not ready():
                 raise dist.DistStoreError(
                     f"[torch/store] wait timeout after {timeout}, keys: expected them in "

@@ -66,9 +66,9 @@ def _check_thread() -> None:
 
 
 def refuse_thread() -> NoReturn:
-    """Raises RuntimeError for a thread, or a forked process, that uses groups and is no rank."""
+    """Raises RuntimeError for a thread, or a forked process, that uses groups and is no rank's."""
     raise RuntimeError(
-        "[torch/world] expected the thread of a rank, got the thread "
-        f"{threading.current_thread().name}: threads that a rank starts can't communicate, nor "
-        "save checkpoints asynchronously"
+        "[torch/world] expected the thread of a rank, or one that a rank started by "
+        f"threading.Thread, got the thread {threading.current_thread().name}; a process that a "
+        "rank starts can't communicate"
     )

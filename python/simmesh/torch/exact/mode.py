@@ -61,17 +61,19 @@ def exact_operators(check_accesses: bool = True) -> Iterator[ExactMode]:
     mode = ExactMode()
     state = rank_state.current()
     scope.under_way = None
+    is_first_thread = state is not None and state.under_way is None
     if state is not None and check_accesses:
-        scope.under_way = UnderWay()
-        state.on_end = scope.under_way.end
+        if state.under_way is None:
+            state.under_way = UnderWay()
+        scope.under_way = state.under_way
     with noticed_steps(), noticed_parameters(), mode:
         scope.mode, scope.steps = mode, 0
         try:
             yield mode
         finally:
             scope.mode, scope.steps, scope.under_way = before
-            if state is not None:
-                state.on_end = None
+            if state is not None and is_first_thread:
+                state.under_way = None
 
 
 def forget(func: Operator) -> None:

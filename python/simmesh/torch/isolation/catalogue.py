@@ -22,18 +22,29 @@ import torch.distributed.tensor._random
 import torch.nn.modules.module
 import torch.optim.optimizer  # torch.optim hides it behind another name
 
-from simmesh.torch import checked_groups, groups, rank_future, reduction, store
+from simmesh.torch import (
+    async_save,
+    checked_groups,
+    context_parallel,
+    copied_views,
+    groups,
+    rank_future,
+    reduction,
+    store,
+)
 from simmesh.torch.isolation import (
     clock,
     compilation,
     entropy,
     environment,
+    locks,
     plans,
     process_id,
     profiler,
     random_state,
     rank_logging,
     sharding_caches,
+    threads,
     waiting,
     working_directory,
 )
@@ -75,6 +86,7 @@ def parts(
         variables,
         *random_state.parts(seed),
         handlers,
+        *context_parallel.options(),
         *(user_attribute(entry) for entry in isolate),
         _watched(),
     ]
@@ -93,6 +105,8 @@ def _own_names() -> OwnNames:
         hooks = [name for name in vars(module) if name.startswith("_global_")]
         own.add(vars(module), hooks, _copied)
     own.add(sys.modules, ["__main__"], _copied)
+    threads.add_names(own)
+    context_parallel.add_names(own)
     own.add(vars(torch.distributed.tensor._random), ["_rng_tracker"], lambda value: None)
     # Contexts such as loss_parallel and implicit_replication write these.
     dispatcher = vars(torch.distributed.tensor.DTensor._op_dispatcher)
@@ -131,6 +145,11 @@ def install(patches: Patches) -> None:
     checked_groups.install(patches)
     groups.install_coalescing(patches)
     groups.install_logging(patches)
+    locks.install(patches)
+    threads.install(patches)
+    async_save.install(patches)
+    context_parallel.install(patches)
+    copied_views.install(patches)
     reduction.install(patches)
     rank_future.install(patches)
     clock.install(patches)

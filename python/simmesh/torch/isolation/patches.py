@@ -22,10 +22,11 @@ class Patches:
     """
 
     def __init__(self) -> None:
-        self._undo: list[tuple[Any, str, Any]] = []
+        self._undo: list[Callable[[], None]] = []
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
-        self._undo.append((owner, name, vars(owner).get(name, _MISSING)))
+        before = vars(owner).get(name, _MISSING)
+        self._undo.append(functools.partial(_put_back, owner, name, before))
         setattr(owner, name, value)
 
     def in_ranks(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
@@ -47,13 +48,20 @@ class Patches:
             chosen = _made[function, name] = _chosen(original, in_ranks(original))
         self.replace(owner, name, chosen)
 
+    def at_end(self, restore: Callable[[], None]) -> None:
+        """Adds what puts back a replacement that was made by other means."""
+        self._undo.append(restore)
+
     def undo(self) -> None:
         while self._undo:
-            owner, name, value = self._undo.pop()
-            if value is _MISSING:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, value)
+            self._undo.pop()()
+
+
+def _put_back(owner: Any, name: str, value: Any) -> None:
+    if value is _MISSING:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, value)
 
 
 def _chosen(original: Callable[..., Any], function: Callable[..., Any]) -> Any:

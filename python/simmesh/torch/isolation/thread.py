@@ -50,6 +50,18 @@ def _forget_thread() -> None:
 
 
 @contextmanager
+def started_thread() -> Iterator[None]:
+    """Runs a thread that a rank started, whose state of torch is fresh."""
+    with torch.autograd.set_multithreading_enabled(False):
+        torch.set_num_threads(1)
+        sharding_caches.begin_run()
+        try:
+            yield
+        finally:
+            _unregister_all_process_groups()
+
+
+@contextmanager
 def isolated_groups() -> Iterator[None]:
     """Gives each thread a C++ registry of process groups of its own, and restores that of the
     host's threads.

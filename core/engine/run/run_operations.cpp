@@ -55,6 +55,7 @@ SIMMESH_OWN_FRAME void Run::end_rank(Seat& seat) const {
 }
 
 const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallSite& site) {
+  expect_own_stack();
   take_turn(rank);
   Seat& seat = seats_[rank.id()];
   // Every switch follows an operation or a yield. Here the rank is in nobody's list yet, so it can
@@ -123,6 +124,7 @@ void Run::rouse(RankId deputy) {
 }
 
 void Run::yield(Rank& rank, const CallSite& site) {
+  expect_own_stack();
   take_turn(rank);
   Seat& seat = seats_[rank.id()];
   checks_.check(seat);

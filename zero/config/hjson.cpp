@@ -1,6 +1,7 @@
 #include "zero/config/hjson.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <sstream>
 
 #include "core/check/error.h"
+#include "core/check/scarcity.h"
 
 namespace simmesh::zero {
 
@@ -261,7 +263,8 @@ JsonValue read_hjson_file(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   if (!file)
-    raise(ErrorKind::runtime_error, "zero/config", "{}: expected a file that can be read", path);
+    raise_refused(errno, ErrorKind::runtime_error, "zero/config",
+                  "{}: expected a file that can be read", path);
   return parse_hjson(text.str());
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/check/join_text.h"
 #include "core/check/json_value.h"
+#include "core/check/one_line.h"
 #include "zero/fetch/pretty.h"
 
 namespace simmesh {
@@ -62,8 +63,8 @@ std::string zero_memory_text(const GateResult& result) {
 }
 
 std::string gate_text(const GateResult& result) {
-  std::string text =
-      fmt::format("gate {}{}{}\n", result.file, result.title.empty() ? "" : ": ", result.title);
+  std::string text = fmt::format("gate {}{}{}\n", result.file, result.title.empty() ? "" : ": ",
+                                 one_line(result.title));
   for (const GateCheck& check : result.checks)
     text += fmt::format("{} {}: expected {}, got {}\n", check.passed ? "pass" : "FAIL", check.name,
                         check.expected, check.actual);

@@ -8,6 +8,7 @@
 #include "collectives/comm_debug_mode.h"
 #include "core/check/bits_hash.h"
 #include "core/engine/ranks/watch.h"
+#include "core/engine/reports/shortage.h"
 #include "core/engine/schedules/random_stream.h"
 #include "core/tensor/scalar_value.h"
 #include "fsdp/state/event_fields.h"
@@ -116,6 +117,7 @@ std::map<std::string, std::string> plans_of(World& world) {
 // Runs a world, and writes the execution traces of its ranks.
 Outcome record(World& world, const std::function<void(Rank&)>& body, const TraceFolders& folders) {
   replay::Recording recording = replay::record_run(world, body);
+  raise_shortage(recording.outcome);
   if (!folders.execution_traces.empty()) replay::write_job(recording.job, folders.execution_traces);
   if (!folders.chakra.empty()) replay::write_chakra_job(recording.job, folders.chakra);
   return std::move(recording.outcome);
@@ -209,6 +211,7 @@ GateRun GateRunner::run(const Request& request) const {
     run.outcome = record(world, body(request, run.ranks), folders_);
   else
     run.outcome = world.run(body(request, run.ranks));
+  raise_shortage(run.outcome);
   if (request.has_details) run.plans = plans_of(world);
   return run;
 }

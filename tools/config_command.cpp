@@ -5,6 +5,7 @@
 #include "core/check/error.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"
+#include "tools/terminal.h"
 #include "zero/config/config_autos.h"
 #include "zero/config/hjson.h"
 #include "zero/engine/config_report.h"
@@ -55,15 +56,15 @@ int print_config(const ConfigArguments& arguments) {
     if (arguments.output.json)
       values = report.to_json();
     else if (!arguments.output.quiet)
-      fmt::print("{}", report.to_text());
+      print_report(report.to_text());
   } catch (const Error& error) {
     last = fmt::format("wrong: {}: {}", to_string(error.kind()), error.message());
   }
   if (arguments.output.json) {
     values.set("result", last);
-    fmt::print("{}\n", values.text_utf8());
+    print_report(values.text_utf8() + "\n");
   } else {
-    fmt::print("{}\n", last);
+    print_report(last + "\n");
   }
   return last == "right" ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 #include "tools/examination.h"
 
 #include <array>
+#include <cerrno>
 #include <fmt/core.h>
 #include <fstream>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 #include "core/arithmetic/self_check.h"
 #include "core/check/bits_hash.h"
 #include "core/check/repro.h"
+#include "core/check/scarcity.h"
 #include "core/engine/world.h"
 
 namespace simmesh {
@@ -55,6 +57,7 @@ constexpr std::array<OrderCheck, 11> order_checks = {{
 
 std::string first_line_with(const char* path, const std::string& prefix) {
   std::ifstream file(path);
+  if (!file && Scarcity::is_cause(errno)) Scarcity::note(fmt::format("can't open {}", path));
   std::string line;
   while (std::getline(file, line))
     if (line.compare(0, prefix.size(), prefix) == 0) {

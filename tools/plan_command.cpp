@@ -12,6 +12,7 @@
 #include "sharding/redistribute/redistribute_refusals.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"
+#include "tools/terminal.h"
 
 namespace simmesh {
 
@@ -110,9 +111,9 @@ void run(const PlanArguments& arguments) {
     if (arguments.output.json)
       plans.push_back(to_json(report));
     else
-      fmt::print("{}", to_text(report, arguments.output.quiet));
+      print_report(to_text(report, arguments.output.quiet));
   }
-  if (arguments.output.json) fmt::print("{}\n", JsonValue::object({{"plans", plans}}).text_utf8());
+  if (arguments.output.json) print_report(JsonValue::object({{"plans", plans}}).text_utf8() + "\n");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <fmt/core.h>
@@ -11,7 +12,11 @@
 #include <system_error>
 #include <vector>
 
+#include "core/check/json_fault.h"
+#include "core/check/one_line.h"
 #include "core/check/repro.h"
+#include "core/check/scarcity.h"
+#include "core/memory/memory_reserve.h"
 
 namespace simmesh {
 
@@ -27,7 +32,7 @@ int refuse(std::string text) {
   for (char& letter : text)
     if (letter == '\n') letter = ' ';
   // fmt would raise if standard error can't be written to.
-  std::fputs(("simmesh: " + text + "\n").c_str(), stderr);
+  std::fputs(("simmesh: " + one_line(text) + "\n").c_str(), stderr);
   return cannot_run;
 }
 
@@ -53,35 +58,50 @@ std::string problem_of(const CLI::App& program, const CLI::ParseError& error, in
   return text;
 }
 
+int run_subcommand(gsl::span<AddSubcommand* const> subcommands, int argc, char** argv) {
+  int status = 0;
+  CLI::App program(
+      "simmesh runs every rank of a device mesh in one process and compares results bit for bit.",
+      "simmesh");
+  program.require_subcommand(1);
+  program.footer(about_record);
+  program.set_version_flag("--version", fmt::format("simmesh {}", version()));
+  for (AddSubcommand* add : subcommands) add(program, status);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) return refuse(problem_of(program, error, argc, argv));
+    status = program.exit(error);
+  }
+  // Help is printed by the library, to the stream.
+  errno = 0;
+  if (!std::cout.flush() || std::fflush(stdout) != 0)
+    return refuse(fmt::format("expected to write to standard output, got an error: {}",
+                              std::generic_category().message(errno)));
+  return status;
+}
+
+std::string reason_of_shortage() {
+  std::string_view reason = Scarcity::reason();
+  return reason.empty() ? "not enough memory" : std::string(reason);
+}
+
 }  // namespace
 
 int run_program(gsl::span<AddSubcommand* const> subcommands, int argc, char** argv) {
-  int status = 0;
+  Scarcity::clear();
+  MemoryReserve reserve(cannot_run);
+  // A file that becomes too large for the process is an error of the write, with its reason.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
-    CLI::App program(
-        "simmesh runs every rank of a device mesh in one process and compares results bit for bit.",
-        "simmesh");
-    program.require_subcommand(1);
-    program.footer(about_record);
-    program.set_version_flag("--version", fmt::format("simmesh {}", version()));
-    for (AddSubcommand* add : subcommands) add(program, status);
-    try {
-      program.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-      if (error.get_exit_code() != 0) return refuse(problem_of(program, error, argc, argv));
-      status = program.exit(error);
-    }
-    // Help is printed by the library, to the stream.
-    errno = 0;
-    if (!std::cout.flush() || std::fflush(stdout) != 0)
-      return refuse(fmt::format("expected to write to standard output, got an error: {}",
-                                std::generic_category().message(errno)));
+    int status = run_subcommand(subcommands, argc, argv);
+    if (status == cannot_run || Scarcity::reason().empty()) return status;
+    return refuse("the results aren't complete: " + reason_of_shortage());
   } catch (const std::bad_alloc&) {
-    return refuse("not enough memory");
+    return refuse(reason_of_shortage());
   } catch (const std::exception& error) {
-    return refuse(error.what());
+    return refuse(json_fault(error.what()));
   }
-  return status;
 }
 
 }  // namespace simmesh

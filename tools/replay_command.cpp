@@ -21,6 +21,7 @@
 #include "tools/commands.h"
 #include "tools/lost_trace.h"
 #include "tools/run_options.h"
+#include "tools/terminal.h"
 
 namespace simmesh {
 
@@ -197,11 +198,11 @@ int run_replay(const ReplayArguments& arguments) {
   if (report.failed() > 0) report.reproduce = reproduce_line(arguments);
   if (!arguments.html.empty()) write_file(arguments.html, replay::to_html(report), "the page");
   if (arguments.output.json)
-    fmt::print("{}", replay::to_json(report));
+    print_report(replay::to_json(report));
   else if (arguments.output.quiet)
-    fmt::print("{}\n", replay::last_line(report));
+    print_report(replay::last_line(report) + "\n");
   else
-    fmt::print("{}", replay::to_text(report));
+    print_report(replay::to_text(report));
   lost.raise_again();
   if (Interrupt::requested()) {
     std::fputs("simmesh: interrupted\n", stderr);

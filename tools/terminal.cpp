@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/check/error.h"
+#include "core/check/one_line.h"
 
 namespace simmesh {
 
@@ -53,7 +54,8 @@ std::string in_colours(std::string_view report) {
 }
 
 void print_report(std::string_view report) {
-  std::string text = has_colours(stdout) ? in_colours(report) : std::string(report);
+  std::string text = printable_report(report);
+  if (has_colours(stdout)) text = in_colours(text);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     raise(ErrorKind::runtime_error, "tools/terminal",
           "expected to write to standard output, got an error");

@@ -27,8 +27,9 @@ Terminal terminal_of(std::FILE* stream);
 // line.
 std::string in_colours(std::string_view report);
 
-// print_report writes a report to standard output, in colours if it is a terminal that has them.
-// Raises a RuntimeError if it can't be written.
+// print_report writes a report, text or JSON, to standard output, in colours if it is a terminal
+// that has them. Names in it may come from files, so characters that change a terminal are escaped
+// (printable_report). Raises a RuntimeError if it can't be written.
 void print_report(std::string_view report);
 
 }  // namespace simmesh

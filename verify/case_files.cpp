@@ -1,11 +1,13 @@
 #include "verify/case_files.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <set>
 
+#include "core/check/scarcity.h"
 #include "verify/json_text.h"
 
 namespace simmesh {
@@ -19,9 +21,11 @@ constexpr std::string_view where = "verify";
 std::string read_file(const fs::path& path) {
   std::error_code error;
   std::uintmax_t bytes = fs::file_size(path, error);
+  errno = error.value();
   std::ifstream stream(path, std::ios::binary);
   if (error || !stream)
-    raise(ErrorKind::value_error, where, "expected a file that can be read, got {}", path.string());
+    raise_refused(errno, ErrorKind::value_error, where, "expected a file that can be read, got {}",
+                  path.string());
   if (bytes > file_bytes_max)
     raise(ErrorKind::value_error, where, "expected a file of at most {} bytes, got {} of {}",
           file_bytes_max, path.string(), bytes);
@@ -43,8 +47,8 @@ std::vector<fs::path> files_below(const fs::path& folder) {
         (entry->path().extension() == ".jsonl" || entry->path().extension() == ".json"))
       files.push_back(entry->path());
   if (error)
-    raise(ErrorKind::value_error, where, "expected a folder that can be read, got {}: {}",
-          folder.string(), error.message());
+    raise_refused(error.value(), ErrorKind::value_error, where,
+                  "expected a folder that can be read, got {}", folder.string());
   std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
     return a.generic_string() < b.generic_string();
   });

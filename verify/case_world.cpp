@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/check/check.h"
+#include "core/check/json_fault.h"
 
 namespace simmesh {
 
@@ -39,7 +40,7 @@ std::optional<Error> run_case(World& world, const std::function<void(Rank&)>& bo
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    report.mismatch(error.what());
+    report.mismatch(json_fault(error.what()));
   }
   return std::nullopt;
 }

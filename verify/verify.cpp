@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/check/check.h"
+#include "core/check/json_fault.h"
+#include "core/check/one_line.h"
 #include "core/check/shell_word.h"
 #include "core/engine/ordered_jobs.h"
 #include "verify/case_files.h"
@@ -62,7 +64,7 @@ CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& option
     throw;
   } catch (const std::exception& error) {
     // A case that names what it doesn't have ends here, by std::out_of_range.
-    report.mismatch(fmt::format("expected no exception, got: {}", error.what()));
+    report.mismatch(fmt::format("expected no exception, got: {}", json_fault(error.what())));
   }
   return report;
 }
@@ -130,7 +132,7 @@ std::string to_text(const VerifyResult& result, TextOptions options) {
   if (options.quiet) return last;
   std::string text;
   for (const FailedCase& failure : result.failures) {
-    text += fmt::format("FAIL {}:", failure.id);
+    text += fmt::format("FAIL {}:", one_line(failure.id));
     for (std::size_t i = 0; i < failure.mismatches.size(); ++i)
       text += fmt::format("{} {}\n", i == 0 ? "" : " ", failure.mismatches[i]);
     auto more = failure.mismatch_count - static_cast<std::int64_t>(failure.mismatches.size());
@@ -143,7 +145,7 @@ std::string to_text(const VerifyResult& result, TextOptions options) {
   if (result.data_hash) text += fmt::format("data hash {:016x}\n", *result.data_hash);
   if (result.schedule_hash) text += fmt::format("schedule hash {:016x}\n", *result.schedule_hash);
   for (const CheaperCase& one : result.cheaper)
-    text += fmt::format("cheaper {}: {}\n", one.id, one.plans);
+    text += fmt::format("cheaper {}: {}\n", one_line(one.id), one.plans);
   if (!result.cheaper.empty()) text += fmt::format("{} cheaper\n", result.cheaper.size());
   if (result.beyond > 0) text += fmt::format("{} beyond\n", result.beyond);
   if (result.disputed_left_out > 0)

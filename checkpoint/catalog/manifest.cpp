@@ -11,6 +11,7 @@
 #include "core/check/bits_hash.h"
 #include "core/check/error.h"
 #include "core/check/join_text.h"
+#include "core/check/json_fault.h"
 
 namespace simmesh::checkpoint {
 
@@ -63,7 +64,11 @@ void check_nesting(std::string_view text) {
 
 Json parsed(std::string_view text) {
   check_nesting(text);
-  return Json::parse(text);
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& error) {
+    refuse_manifest("not a manifest: " + json_fault(error.what()));
+  }
 }
 
 Json json_of_value(const JsonValue& value) {
@@ -90,11 +95,47 @@ Json json_of_value(const JsonValue& value) {
 }
 
 // Refuses numbers that the library would round or wrap: those with a point or with 64 bits.
-std::int64_t integer_of(const Json& json) {
+// Returns a value as text, or the begin of a long one.
+std::string shown(const Json& json) {
+  constexpr std::size_t shown_max = 60;
+  std::string text = json.dump(-1, ' ', true);
+  return text.size() <= shown_max ? text : text.substr(0, shown_max) + "...";
+}
+
+[[noreturn]] void refuse_member(std::string_view key, std::string_view expected, const Json& got) {
+  refuse_manifest(fmt::format("key '{}': expected {}, got {}", key, expected, shown(got)));
+}
+
+const Json& member(const Json& json, const char* key) {
+  if (!json.is_object())
+    refuse_manifest(fmt::format("expected an object with the key '{}', got {}", key, shown(json)));
+  auto found = json.find(key);
+  if (found == json.end())
+    refuse_manifest(fmt::format("expected the key '{}', got {} without it", key, shown(json)));
+  return *found;
+}
+
+std::string text_at(const Json& json, const char* key) {
+  const Json& text = member(json, key);
+  if (!text.is_string()) refuse_member(key, "a text", text);
+  return text.get<std::string>();
+}
+
+const Json& list_at(const Json& json, const char* key) {
+  const Json& list = member(json, key);
+  if (!list.is_array()) refuse_member(key, "a list", list);
+  return list;
+}
+
+std::int64_t integer_of(const Json& json, std::string_view key) {
   constexpr auto max = std::uint64_t(std::numeric_limits<std::int64_t>::max());
   if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<std::uint64_t>() > max))
-    refuse_manifest("expected an integer of 64 bits, got " + json.dump());
+    refuse_member(key, "an integer of 64 bits", json);
   return json.get<std::int64_t>();
+}
+
+std::int64_t integer_at(const Json& json, const char* key) {
+  return integer_of(member(json, key), key);
 }
 
 double special_number(const std::string& name) {
@@ -106,7 +147,7 @@ double special_number(const std::string& name) {
 
 JsonValue value_of_json(const Json& json) {
   if (json.is_boolean()) return JsonValue(json.get<bool>());
-  if (json.is_number_integer()) return JsonValue(integer_of(json));
+  if (json.is_number_integer()) return JsonValue(integer_of(json, "value"));
   if (json.is_number()) return JsonValue(json.get<double>());
   if (json.is_string()) return JsonValue(json.get<std::string>());
   if (json.is_array()) {
@@ -116,7 +157,7 @@ JsonValue value_of_json(const Json& json) {
   }
   if (json.is_object()) {
     if (json.size() == 1 && json.contains(number_key))
-      return JsonValue(special_number(json[number_key].get<std::string>()));
+      return JsonValue(special_number(text_at(json, number_key)));
     JsonValue::Object object;
     for (const auto& entry : json.items())
       object.emplace_back(entry.key(), value_of_json(entry.value()));
@@ -130,31 +171,32 @@ void check_dim_count(std::size_t dims) {
     refuse_manifest(fmt::format("expected a list of at most {} sizes, got {}", dims_max, dims));
 }
 
-Dims dims_of(const Json& json) {
+Dims dims_at(const Json& json, const char* key) {
   Dims sizes;
-  if (!json.is_array()) refuse_manifest("expected a list of sizes, got " + json.dump());
-  check_dim_count(json.size());
-  for (const Json& entry : json) sizes.push_back(integer_of(entry));
+  const Json& list = list_at(json, key);
+  check_dim_count(list.size());
+  for (const Json& entry : list) sizes.push_back(integer_of(entry, key));
   if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 0; }))
-    refuse_manifest("expected a list of sizes, got " + json.dump());
+    refuse_member(key, "a list of sizes", list);
   return sizes;
 }
 
 StoredTensor tensor_of_json(const Json& json) {
   StoredTensor tensor;
-  tensor.name = json.at("name").get<std::string>();
-  auto dtype = find_stored_dtype(json.at("dtype").get<std::string>());
-  if (!dtype) refuse_manifest("'" + tensor.name + "' has the dtype " + json.at("dtype").dump());
+  tensor.name = text_at(json, "name");
+  auto dtype = find_stored_dtype(text_at(json, "dtype"));
+  if (!dtype)
+    refuse_manifest("'" + tensor.name + "' has the dtype " + shown(member(json, "dtype")));
   tensor.dtype = *dtype;
-  tensor.shape = dims_of(json.at("shape"));
-  for (const Json& entry : json.at("chunks")) {
-    StoredChunk chunk = {.box = {dims_of(entry.at("offsets")), dims_of(entry.at("sizes"))},
-                         .file = entry.at("file").get<std::string>(),
-                         .begin = integer_of(entry.at("begin")),
-                         .bytes = integer_of(entry.at("bytes"))};
-    if (entry.contains("hash")) chunk.hash = parse_hash(entry.at("hash").get<std::string>());
+  tensor.shape = dims_at(json, "shape");
+  for (const Json& entry : list_at(json, "chunks")) {
+    StoredChunk chunk = {.box = {dims_at(entry, "offsets"), dims_at(entry, "sizes")},
+                         .file = text_at(entry, "file"),
+                         .begin = integer_at(entry, "begin"),
+                         .bytes = integer_at(entry, "bytes")};
+    if (entry.contains("hash")) chunk.hash = parse_hash(text_at(entry, "hash"));
     if (entry.contains("strides")) {
-      Dims strides = dims_of(entry.at("strides"));
+      Dims strides = dims_at(entry, "strides");
       if (strides.size() != chunk.box.sizes.size())
         refuse_manifest("expected a stride for each dim of a chunk");
       chunk.strides = Strides(strides.begin(), strides.end());
@@ -181,23 +223,23 @@ void check_places(const Manifest& manifest) {
 
 Catalog catalog_of_json(const Json& json, std::string format) {
   Catalog catalog = {std::move(format), {}, {}};
-  for (const Json& entry : json.at("tensors")) catalog.tensors.push_back(tensor_of_json(entry));
-  for (const Json& entry : json.at("objects"))
-    catalog.objects.push_back(
-        {entry.at("name").get<std::string>(), value_of_json(entry.at("value")), {}});
+  for (const Json& entry : list_at(json, "tensors"))
+    catalog.tensors.push_back(tensor_of_json(entry));
+  for (const Json& entry : list_at(json, "objects"))
+    catalog.objects.push_back({text_at(entry, "name"), value_of_json(member(entry, "value")), {}});
   return catalog;
 }
 
 Manifest manifest_of_json(const Json& json) {
-  if (json.at("format") != manifest_format)
+  if (const Json& format = member(json, "format"); format != manifest_format)
     refuse_manifest(
-        fmt::format("expected the format '{}', got {}", manifest_format, json.at("format").dump()));
+        fmt::format("expected the format '{}', got {}", manifest_format, shown(format)));
   Manifest manifest;
-  manifest.world = integer_of(json.at("world"));
-  for (const Json& entry : json.at("files")) {
-    ManifestFile file = {entry.at("name").get<std::string>(), integer_of(entry.at("bytes")),
-                         integer_of(entry.at("header_bytes")),
-                         parse_hash(entry.at("header_hash").get<std::string>())};
+  manifest.world = integer_at(json, "world");
+  for (const Json& entry : list_at(json, "files")) {
+    ManifestFile file = {text_at(entry, "name"), integer_at(entry, "bytes"),
+                         integer_at(entry, "header_bytes"),
+                         parse_hash(text_at(entry, "header_hash"))};
     if (file.header_bytes < 0 || file.header_bytes > file.bytes)
       refuse_manifest(fmt::format("the file '{}' has {} bytes, {} of them in its header", file.name,
                                   file.bytes, file.header_bytes));
@@ -288,7 +330,7 @@ std::string catalog_text(const Catalog& catalog) {
 
 Catalog unchecked_catalog(std::string_view text) {
   Json json = parsed(text);
-  return catalog_of_json(json, json.at("format").get<std::string>());
+  return catalog_of_json(json, text_at(json, "format"));
 }
 
 Catalog parse_catalog(std::string_view text) {
@@ -297,13 +339,7 @@ Catalog parse_catalog(std::string_view text) {
   return catalog;
 }
 
-Manifest parse_manifest(std::string_view text) {
-  try {
-    return manifest_of_json(parsed(text));
-  } catch (const Json::exception& error) {
-    refuse_manifest(fmt::format("not a manifest: {}", error.what()));
-  }
-}
+Manifest parse_manifest(std::string_view text) { return manifest_of_json(parsed(text)); }
 
 namespace {
 
@@ -324,9 +360,9 @@ CommitRecord parse_commit(std::string_view text) {
   CommitRecord record;
   Json json = Json::parse(text, nullptr, false);
   try {
-    record = {integer_of(json.at("number")), integer_of(json.at("manifest_bytes")),
-              parse_hash(json.at("manifest_hash").get<std::string>())};
-  } catch (const Json::exception&) {
+    record = {integer_at(json, "number"), integer_at(json, "manifest_bytes"),
+              parse_hash(text_at(json, "manifest_hash"))};
+  } catch (const Error&) {
     refuse_manifest("the commit record is not what was written");
   }
   // A change anywhere in the text makes it differ from the one that these values have.

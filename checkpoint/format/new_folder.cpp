@@ -1,5 +1,6 @@
 #include "checkpoint/format/new_folder.h"
 
+#include "checkpoint/store/remove_after_failure.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {
@@ -10,8 +11,8 @@ void in_new_folder(const Location& to, const std::function<void()>& write) {
           "{} exists; choose another name, or remove it first", to.text());
   try {
     write();
-  } catch (const Error&) {
-    to.store->remove(to.name);
+  } catch (...) {
+    remove_after_failure(*to.store, to.name);
     throw;
   }
 }

@@ -7,7 +7,7 @@
 namespace simmesh::checkpoint {
 
 // in_new_folder calls `write`, which writes a checkpoint into a folder. Raises a ValueError where
-// something is there already. If `write` raises an Error, the folder is removed.
+// something is there already. If `write` raises, the folder is removed.
 void in_new_folder(const Location& to, const std::function<void()>& write);
 
 }  // namespace simmesh::checkpoint

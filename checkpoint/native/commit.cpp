@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "checkpoint/store/remove_after_failure.h"
 #include "core/check/bits_hash.h"
 #include "core/check/error.h"
 
@@ -20,8 +21,13 @@ void replace_synced(Store& store, const std::string& folder, const std::string& 
                     std::string_view text) {
   std::string path = joined(folder, name), other = path + ".new";
   store.remove(other);
-  write_synced(store, other, text);
-  store.rename(other, path);
+  try {
+    write_synced(store, other, text);
+    store.rename(other, path);
+  } catch (...) {
+    remove_after_failure(store, other);
+    throw;
+  }
   store.sync_folder(folder);
 }
 
@@ -85,12 +91,7 @@ Commit::Commit(const Location& location)
 }
 
 Commit::~Commit() {
-  if (is_finished_) return;
-  try {
-    location_.store->remove(staging_);
-  } catch (...) {
-    // The next save removes it.
-  }
+  if (!is_finished_) remove_after_failure(*location_.store, staging_);
 }
 
 CommitRecord Commit::finish(const Manifest& manifest, const CommitOptions& options) {
@@ -109,7 +110,12 @@ CommitRecord Commit::finish(const Manifest& manifest, const CommitOptions& optio
   store.rename(staging_, location_.name);
   is_finished_ = true;
   store.sync_folder("");
-  replace_synced(store, location_.name, commit_file, commit_text(record));
+  try {
+    replace_synced(store, location_.name, commit_file, commit_text(record));
+  } catch (...) {
+    remove_after_failure(store, location_.name);
+    throw;
+  }
   if (options.updates_latest) replace_synced(store, "", latest_file, location_.name + "\n");
   if (!options.keep) return record;
   std::vector<CommittedCheckpoint> all = committed_checkpoints(store);

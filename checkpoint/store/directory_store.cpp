@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "core/check/error.h"
+#include "core/check/scarcity.h"
 
 namespace simmesh::checkpoint {
 
@@ -24,8 +24,12 @@ constexpr const char* lock_file = ".lock";
                                  const std::string& why) {
   raise(ErrorKind::runtime_error, "checkpoint/store", "cannot {} {}: {}", what, place, why);
 }
+// The reason is that of the system, an errno.
+[[noreturn]] void fail_in_folder(const std::string& what, const std::string& place, int reason) {
+  raise_refused(reason, ErrorKind::runtime_error, "checkpoint/store", "cannot {} {}", what, place);
+}
 [[noreturn]] void fail_in_folder(const std::string& what, const std::string& place) {
-  fail_in_folder(what, place, std::strerror(errno));
+  fail_in_folder(what, place, errno);
 }
 
 // FileHandle closes its file in its destructor.
@@ -138,7 +142,7 @@ std::vector<std::string> DirectoryStore::files(const std::string& folder) const 
   for (; !error && entry != end; entry.increment(error))
     if (!entry->is_directory(error))
       found.push_back(fs::path(entry->path()).lexically_relative(top).string());
-  if (error) fail_in_folder("list", top, error.message());
+  if (error) fail_in_folder("list", top, error.value());
   return sorted(std::move(found));
 }
 
@@ -150,7 +154,7 @@ std::vector<std::string> DirectoryStore::folders(const std::string& folder) cons
   fs::directory_iterator entry(top, error), end;
   for (; !error && entry != end; entry.increment(error))
     if (entry->is_directory(error)) found.push_back(entry->path().filename().string());
-  if (error) fail_in_folder("list", top, error.message());
+  if (error) fail_in_folder("list", top, error.value());
   return sorted(std::move(found));
 }
 
@@ -172,7 +176,7 @@ std::unique_ptr<OutputFile> DirectoryStore::create(const std::string& path) {
   std::string target = place(path);
   std::error_code error;
   fs::create_directories(fs::path(target).parent_path(), error);
-  if (error) fail_in_folder("make the folder of", target, error.message());
+  if (error) fail_in_folder("make the folder of", target, error.value());
   FileHandle file(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
   if (!file.is_open()) fail_in_folder("create", target);
   return std::make_unique<DirectoryOutput>(std::move(file), target);
@@ -182,7 +186,7 @@ std::unique_ptr<StoreLock> DirectoryStore::lock() {
   std::string path = place(lock_file);
   std::error_code error;
   fs::create_directories(root_, error);
-  if (error) fail_in_folder("make the folder", root_, error.message());
+  if (error) fail_in_folder("make the folder", root_, error.value());
   FileHandle file(path, O_RDWR | O_CREAT | O_CLOEXEC);
   if (!file.is_open()) fail_in_folder("open", path);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
@@ -205,7 +209,7 @@ void DirectoryStore::rename(const std::string& from, const std::string& to) {
 void DirectoryStore::remove(const std::string& path) {
   std::error_code error;
   fs::remove_all(place(path), error);
-  if (error) fail_in_folder("remove", place(path), error.message());
+  if (error) fail_in_folder("remove", place(path), error.value());
 }
 
 }  // namespace simmesh::checkpoint

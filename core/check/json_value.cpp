@@ -9,6 +9,7 @@
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/check/json_fault.h"
 
 namespace simmesh {
 
@@ -47,7 +48,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(std::size_t, const std::string&,
                    const nlohmann::json::exception& error) override {
-    raise(ErrorKind::value_error, where_, "expected JSON, got {}", error.what());
+    raise(ErrorKind::value_error, where_, "expected JSON, got {}", json_fault(error.what()));
   }
 
  private:

@@ -31,7 +31,32 @@ bool changes_terminal(std::string_view character) {
   return last >= 0xa6 && last <= 0xa9;
 }
 
+// Returns the number of a character, by which JSON escapes it. None of those that change a terminal
+// needs more than three bytes.
+unsigned number_of(std::string_view character) {
+  if (character.size() == 1) return std::uint8_t(character[0]);
+  unsigned number = std::uint8_t(character[0]) & (character.size() == 2 ? 0x1fu : 0x0fu);
+  for (char byte : character.substr(1)) number = number << 6 | (std::uint8_t(byte) & 0x3fu);
+  return number;
+}
+
 }  // namespace
+
+std::string printable_report(std::string_view report) {
+  std::string text;
+  for (std::size_t begin = 0; begin < report.size();) {
+    std::size_t bytes = character_bytes(report.substr(begin));
+    std::string_view character = report.substr(begin, bytes == 0 ? 1 : bytes);
+    if (bytes == 0)
+      append_text(text, "\\x{:02x}", std::uint8_t(character[0]));
+    else if (character != "\n" && changes_terminal(character))
+      append_text(text, "\\u{:04x}", number_of(character));
+    else
+      text += character;
+    begin += character.size();
+  }
+  return text;
+}
 
 std::string one_line(std::string_view text) {
   std::string line;

@@ -10,4 +10,9 @@ namespace simmesh {
 // Characters that change the direction of text are escaped too.
 std::string one_line(std::string_view text);
 
+// printable_report returns a report as a terminal may show it: line ends stay, and the other
+// characters that one_line escapes are \u001b and so on, of which JSON says that they mean the
+// same. Bytes that aren't UTF-8 are \xff.
+std::string printable_report(std::string_view report);
+
 }  // namespace simmesh

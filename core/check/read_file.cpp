@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <system_error>
 #include <unistd.h>
 
 #include "core/check/error.h"
+#include "core/check/scarcity.h"
 
 namespace simmesh {
 
 namespace {
 
 [[noreturn]] void refuse(const FileToRead& file, int fault) {
-  raise(ErrorKind::value_error, file.where, "expected {}, got '{}', which can't be read: {}",
-        file.what, file.path, std::generic_category().message(fault));
+  raise_refused(fault, ErrorKind::value_error, file.where,
+                "expected {}, got '{}', which can't be read", file.what, file.path);
 }
 
 // Descriptor closes a file when it goes out of scope.

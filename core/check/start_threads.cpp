@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check/error.h"
+#include "core/check/scarcity.h"
 
 namespace simmesh {
 
@@ -13,9 +14,11 @@ namespace {
 
 [[noreturn]] void refuse(const ThreadsToStart& threads, std::size_t started,
                          std::string_view reason) {
-  raise(ErrorKind::runtime_error, threads.where,
-        "expected to start {} thread{}, got {} before the system refused one: {}", threads.count,
-        threads.count == 1 ? "" : "s", started, reason);
+  Error error(ErrorKind::runtime_error, threads.where,
+              fmt::format("expected to start {} thread{}, got {} before the system refused one: {}",
+                          threads.count, threads.count == 1 ? "" : "s", started, reason));
+  Scarcity::note(error.what());
+  throw error;
 }
 
 }  // namespace

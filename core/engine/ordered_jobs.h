@@ -111,7 +111,7 @@ void run_ordered(const OrderedJobs& jobs, const MakeWorker& make_worker, const T
     return;
   }
   OrderedResults<Result> results(jobs.count, 16 * jobs.threads);
-  auto work = [&] {
+  std::function<void(std::size_t)> work = [&](std::size_t) {
     std::optional<decltype(make_worker())> worker;
     while (auto number = results.next()) {
       std::optional<Result> result;
@@ -125,14 +125,13 @@ void run_ordered(const OrderedJobs& jobs, const MakeWorker& make_worker, const T
       results.put(*number, std::move(result), std::move(error));
     }
   };
-  std::function<void(std::size_t)> work_of_thread = [&](std::size_t) { work(); };
   std::vector<std::jthread> threads;
   struct Stop {
     OrderedResults<Result>& results;
     ~Stop() { results.stop(); }
   } stop{results};
   std::size_t count = std::size_t(std::min<std::uint64_t>(jobs.threads, jobs.count));
-  threads = start_threads({.where = "engine/jobs", .count = count}, work_of_thread);
+  threads = start_threads({.where = "engine/jobs", .count = count}, work);
   for (std::uint64_t i = 0; i < jobs.count && goes_on(); ++i) {
     Result result = results.take(i);
     if (is_interrupted() || !take(i, std::move(result))) break;

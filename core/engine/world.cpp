@@ -1,6 +1,7 @@
 #include "core/engine/world.h"
 
 #include "core/check/error.h"
+#include "core/engine/reports/crash_report.h"
 #include "core/engine/run/run.h"
 #include "core/engine/seats/thread_host.h"
 
@@ -11,6 +12,7 @@ World::World(WorldOptions options) : options_(checked(std::move(options))) {}
 World::~World() = default;
 
 Outcome World::run(const std::function<void(Rank&)>& body) {
+  expect_own_stack();
   if (running_)
     raise(ErrorKind::runtime_error, "engine/world",
           "expected a World that isn't running; a rank may run other Worlds, but not its own");

@@ -2,12 +2,14 @@
 
 #include <new>
 
+#include "core/memory/not_enough_memory.h"
+
 namespace simmesh {
 
 BufferPtr Buffer::make(std::size_t bytes, PhysicalMemory* memory) {
   static_assert(sizeof(Buffer) <= header_bytes);
   std::size_t total = header_bytes + bytes;
-  if (total < bytes) throw std::bad_alloc();
+  if (total < bytes) throw NotEnoughMemory(bytes);
   std::byte* block = PhysicalMemory::allocate(memory, total);
   return BufferPtr(::new (block) Buffer(bytes, memory));
 }

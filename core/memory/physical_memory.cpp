@@ -6,6 +6,8 @@
 #include <new>
 #include <sys/mman.h>
 
+#include "core/memory/not_enough_memory.h"
+
 namespace simmesh {
 
 namespace {
@@ -16,16 +18,14 @@ constexpr std::size_t huge_page_bytes = std::size_t(2) << 20;
 bool is_large(std::size_t bytes) { return bytes >= large_bytes; }
 
 std::byte* allocate_block(std::size_t bytes) {
-  if (!is_large(bytes)) {
-    auto* block = static_cast<std::byte*>(std::malloc(std::max<std::size_t>(bytes, 1)));
-    if (!block) throw std::bad_alloc();
-    return block;
-  }
+  if (!is_large(bytes))
+    return static_cast<std::byte*>(
+        allocate_or_raise(bytes, [bytes] { return std::malloc(std::max<std::size_t>(bytes, 1)); }));
   std::size_t alignment = bytes >= huge_page_bytes ? huge_page_bytes : 4096;
   std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  if (rounded < bytes) throw std::bad_alloc();
-  auto* block = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
-  if (!block) throw std::bad_alloc();
+  if (rounded < bytes) throw NotEnoughMemory(bytes);
+  auto* block = static_cast<std::byte*>(
+      allocate_or_raise(bytes, [&] { return std::aligned_alloc(alignment, rounded); }));
   if (alignment == huge_page_bytes) madvise(block, rounded, MADV_HUGEPAGE);
   return block;
 }
@@ -77,7 +77,11 @@ std::byte* PhysicalMemory::take_cached(std::size_t bytes) {
 bool PhysicalMemory::keep_cached(std::byte* block, std::size_t bytes) {
   std::lock_guard lock(cache_mutex_);
   if (cached_bytes_ + bytes > options_.cached_bytes_max) return false;
-  cache_.push_back({block, bytes});
+  try {
+    cache_.push_back({block, bytes});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   cached_bytes_ += bytes;
   return true;
 }

@@ -1,6 +1,7 @@
 #include "core/trace/trace.h"
 
 #include <fmt/ostream.h>
+#include <new>
 #include <ostream>
 
 #include "core/check/check.h"
@@ -21,12 +22,28 @@ std::string_view to_string(EventKind kind) {
   SIMMESH_CHECK(false, "unknown EventKind {}", static_cast<int>(kind));
 }
 
+namespace {
+
+// False if there is no memory for more events.
+bool add_place(std::vector<Event>& events) {
+  try {
+    events.emplace_back();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+// Without memory for more events, the ring is as large as it has become.
 bool Trace::make_room() {
   if (events_max_ == 0) return false;
-  if (events_.size() < events_max_) {
-    events_.emplace_back();
+  if (events_.size() < events_max_ && add_place(events_)) {
     next_ = &events_.back();
   } else {
+    events_max_ = events_.size();
+    if (events_max_ == 0) return false;
     next_ = events_.data();
   }
   end_ = events_.data() + events_.size();

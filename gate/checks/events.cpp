@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 
 #include "core/check/join_text.h"
+#include "core/check/scarcity.h"
 #include "gate/check_kind.h"
 #include "gate/checked_run.h"
 #include "gate/file.h"
@@ -37,6 +39,7 @@ std::vector<std::string> read_event_file(GateTable& table, const std::string& na
   bool fits =
       fs::is_regular_file(path, fault) && fs::file_size(path, fault) <= event_file_bytes_max;
   std::ifstream stream(path);
+  if (fits && !stream && Scarcity::is_cause(errno)) Scarcity::note("can't open " + path.string());
   if (!fits || fault || !stream)
     table.reject("file", "a readable file of at most 1 MiB in the folder of the gate");
   std::vector<std::string> list;

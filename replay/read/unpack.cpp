@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <archive.h>
 #include <archive_entry.h>
+#include <cerrno>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "core/check/error.h"
+#include "core/check/scarcity.h"
+#include "core/memory/not_enough_memory.h"
 #include "replay/read/gunzip.h"
 
 namespace simmesh::replay {
@@ -27,8 +30,7 @@ using ArchiveReader = std::unique_ptr<archive, FreeArchive>;
 
 ArchiveReader new_reader() {
   ArchiveReader reader(archive_read_new());
-  if (!reader)
-    raise(ErrorKind::runtime_error, unpack_place, "there is no memory to unpack anything");
+  if (!reader) throw NotEnoughMemory(0);
   archive_read_support_format_tar(reader.get());
   archive_read_support_format_raw(reader.get());
   archive_read_support_format_empty(reader.get());
@@ -36,6 +38,7 @@ ArchiveReader new_reader() {
 }
 
 [[noreturn]] void refuse(const std::string& name, archive* reader) {
+  if (archive_errno(reader) == ENOMEM) throw NotEnoughMemory(0);
   const char* why = archive_error_string(reader);
   raise(ErrorKind::value_error, unpack_place,
         "{}: expected a file or an archive in good order, got: {}", name,
@@ -75,7 +78,8 @@ class FileSource : public ByteSource {
   FileSource(const std::string& path, Budget& budget)
       : ByteSource(path), stream_(path, std::ios::binary), budget_(budget) {
     if (!stream_)
-      raise(ErrorKind::value_error, unpack_place, "{}: expected a file that can be read", path);
+      raise_refused(errno, ErrorKind::value_error, unpack_place,
+                    "{}: expected a file that can be read", path);
   }
 
  protected:

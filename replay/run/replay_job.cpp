@@ -1,6 +1,7 @@
 #include "replay/run/replay_job.h"
 
 #include "core/check/error.h"
+#include "core/engine/reports/shortage.h"
 
 namespace simmesh::replay {
 
@@ -26,6 +27,7 @@ JobReplay replay_job(const ReplayProgram& program, ReplayJobOptions options) {
   replay.outcome = world.run([&](Rank& rank) {
     replay.outputs[rank.id()] = RankReplay(program, rank.id(), options.run).run();
   });
+  raise_shortage(replay.outcome);
   return replay;
 }
 

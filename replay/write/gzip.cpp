@@ -2,9 +2,11 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <cerrno>
 #include <memory>
 
 #include "core/check/check.h"
+#include "core/memory/not_enough_memory.h"
 
 namespace simmesh::replay {
 
@@ -22,7 +24,9 @@ std::string gzip(std::string_view bytes) {
   std::unique_ptr<archive, int (*)(archive*)> out(archive_write_new(), archive_write_free);
   std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
                                                                  archive_entry_free);
+  if (!out || !entry) throw NotEnoughMemory(0);
   auto expect = [&](la_ssize_t status) {
+    if (status < 0 && archive_errno(out.get()) == ENOMEM) throw NotEnoughMemory(0);
     SIMMESH_CHECK(status >= 0, "libarchive: {}", archive_error_string(out.get()));
   };
   expect(archive_write_add_filter_gzip(out.get()));

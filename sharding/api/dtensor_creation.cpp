@@ -48,10 +48,26 @@ void check_inferred_shape(const DTensorSpec& spec, const CallSite& site) {
   }
 }
 
+// As in PyTorch, a DTensor can be distributed once more only where it already lies so.
+DTensor distributed_already(const DTensor& tensor, const DeviceMesh& mesh,
+                            const Placements& placements) {
+  if (!(tensor.mesh() == mesh))
+    raise(ErrorKind::value_error, "sharding/distribute_tensor",
+          "expected a plain tensor, or a DTensor of this mesh, got one of another mesh");
+  if (tensor.placements() != placements)
+    raise(ErrorKind::value_error, "sharding/distribute_tensor",
+          "expected a plain tensor, or a DTensor with the placements {}, got {}; use redistribute",
+          to_string(PlacementSpan(placements)), to_string(PlacementSpan(tensor.placements())));
+  return tensor;
+}
+
 }  // namespace
 
 DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
                    const FromLocalOptions& options, CallSite site) {
+  if (local.distribution())
+    raise(ErrorKind::runtime_error, "sharding/from_local",
+          "expected the rank's own piece as a plain tensor, got a DTensor");
   Placements list = normalized(placements, local.dim());
   Shape shape = options.shape ? *options.shape : inferred_shape(local, mesh, list);
   DTensorSpec spec{.groups = std::make_shared<MeshGroups>(mesh),
@@ -74,6 +90,7 @@ DTensor from_local(const Tensor& local, const Placements& placements,
 DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Placements& placements,
                           const DistributeOptions& options, CallSite site) {
   Placements list = normalized(placements, full.dim());
+  if (full.distribution()) return distributed_already(DTensor::of(full), mesh, list);
   for (const Placement& placement : list)
     if (placement.is_partial())
       raise(ErrorKind::value_error, "sharding/distribute_tensor",

@@ -27,7 +27,7 @@ int status_of(std::string word) {
   AddSubcommand* const both[] = {add_fail, add_raise};
   std::string name = "program";
   char* arguments[] = {name.data(), word.data()};
-  return run_program(both, 2, arguments);
+  return simmesh::run_program(both, 2, arguments);
 }
 
 // If this fails, a program has other subcommands than those that it was built of.

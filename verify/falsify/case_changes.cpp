@@ -16,10 +16,12 @@ using Type = SchemaNode::Type;
 
 constexpr std::string_view of_an_input = "another input, with the same results";
 
-std::string other_text(std::string text) {
+// Changes the first character, which can have several bytes.
+std::string other_text(const std::string& text) {
   if (text.empty()) return "other";
-  text[0] = text[0] == '0' ? '1' : '0';
-  return text;
+  std::size_t rest = 1;
+  while (rest < text.size() && (std::uint8_t(text[rest]) & 0xc0) == 0x80) ++rest;
+  return (text[0] == '0' ? '1' : '0') + text.substr(rest);
 }
 
 // Returns another placement than the given one where the text is spelled as one.

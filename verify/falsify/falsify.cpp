@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/check/check.h"
+#include "core/check/one_line.h"
 #include "core/check/shell_word.h"
 #include "core/engine/ordered_jobs.h"
 #include "verify/case_files.h"
@@ -143,7 +144,8 @@ std::string to_text(const FalsifyResult& result, const FalsifyTextOptions& optio
   if (options.quiet) return last_line(result);
   std::string text;
   for (const LetThrough& one : result.let_through) {
-    text += fmt::format("PASS {} {}: {}: {}\n", one.kind, one.id, one.at, one.change);
+    text += fmt::format("PASS {} {}: {}: {}\n", one.kind, one_line(one.id), one_line(one.at),
+                        one.change);
     if (!one.defect.empty()) text += fmt::format("  a defect of simmesh: {}\n", one.defect);
     text += fmt::format("reproduce: {}\n", one.reproduce);
   }

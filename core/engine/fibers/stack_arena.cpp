@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <sys/mman.h>
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/check/scarcity.h"
 
 namespace simmesh {
 
@@ -28,6 +28,15 @@ std::size_t gap_bytes(std::size_t stacks, bool guarded) {
   return stacks <= wide_gaps_max ? wide_gap_bytes : guarded_gap_bytes;
 }
 
+// True if the system gives so much address space, of which ulimit -v may leave little.
+bool is_free(std::size_t bytes) {
+  void* mapping =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) return false;
+  munmap(mapping, bytes);
+  return true;
+}
+
 }  // namespace
 
 StackArena::StackArena(const Options& options)
@@ -39,6 +48,11 @@ StackArena::StackArena(const Options& options)
       mapped_bytes_(0),
       stagger_mask_(options.stacks <= staggered_stacks_max ? ~std::size_t(0) : 0) {
   SIMMESH_CHECK(stack_bytes_ > 0, "stacks of no bytes");
+  for (std::size_t narrower : {guarded_gap_bytes, open_gap_bytes})
+    if (guarded_ && !is_free((gap_bytes_ + stack_bytes_ + page_bytes) * stacks_)) {
+      gap_bytes_ = narrower;
+      guarded_ = narrower > open_gap_bytes;
+    }
   if (guarded_) {
     map(PROT_NONE);
     if (open_stacks()) return;
@@ -55,10 +69,10 @@ void StackArena::map(int protection) {
   void* mapping =
       mmap(nullptr, mapped_bytes_, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED)
-    raise(ErrorKind::runtime_error, "engine/stack",
-          "expected {} stacks of {} bytes, but the system refused {} bytes of address space ({}); "
-          "set WorldOptions::stack_bytes to less",
-          stacks_, stack_bytes_, mapped_bytes_, std::strerror(errno));
+    raise_refused(errno, ErrorKind::runtime_error, "engine/stack",
+                  "expected {} stacks of {} bytes (WorldOptions::stack_bytes), but the system "
+                  "refused {} bytes of address space",
+                  stacks_, stack_bytes_, mapped_bytes_);
   begin_ = static_cast<std::byte*>(mapping);
   madvise(begin_, mapped_bytes_, MADV_NOHUGEPAGE);
 }

@@ -4,11 +4,14 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <fmt/format.h>
 #include <memory>
+#include <pthread.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <utility>
 
@@ -115,6 +118,37 @@ struct ThreadEnd {
 
 thread_local ThreadEnd thread_end;
 constinit thread_local const ReportedRun* watched_run = nullptr;
+constinit thread_local bool has_fibers = false;
+
+// StackRange are the addresses of a stack.
+struct StackRange {
+  std::uintptr_t begin = 0, end = 0;
+
+  bool has(std::uintptr_t address) const { return address >= begin && address < end; }
+};
+constinit thread_local StackRange thread_stack;
+
+StackRange stack_of_thread() {
+  StackRange range;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return range;
+  void* begin = nullptr;
+  std::size_t bytes = 0;
+  if (pthread_attr_getstack(&attributes, &begin, &bytes) == 0)
+    range = {reinterpret_cast<std::uintptr_t>(begin),
+             reinterpret_cast<std::uintptr_t>(begin) + bytes};
+  pthread_attr_destroy(&attributes);
+  return range;
+}
+
+constexpr const char* left_its_body =
+    "left its body by longjmp, setcontext or the like; expected it to return from the body that "
+    "World::run runs, or to throw";
+
+// True if a rank that is active has left its stack for that of its thread.
+bool has_left_its_stack(std::uintptr_t stack_pointer) noexcept {
+  return has_fibers && Rank::active() && thread_stack.has(stack_pointer);
+}
 
 #if !defined(SIMMESH_TSAN)
 
@@ -132,11 +166,23 @@ void pass_on(std::size_t index, siginfo_t* info, void* context) {
   if (before.sa_flags & SA_SIGINFO) {
     before.sa_sigaction(signal, info, context);
   } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
-    // The cause raises the signal again when this handler returns, and that ends the process.
+    // The cause raises the signal again when this handler returns, and that ends the process. A
+    // signal that was sent, by raise or kill, has no cause that stays, so it is sent again.
     std::signal(signal, SIG_DFL);
+    if (info->si_code <= 0) std::raise(signal);
   } else {
     before.sa_handler(signal);
   }
+}
+
+// Returns 0 on processors whose registers aren't known.
+std::uintptr_t stack_pointer_of(const void* context) {
+#if defined(__x86_64__)
+  return std::uintptr_t(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+#else
+  static_cast<void>(context);
+  return 0;
+#endif
 }
 
 void report_signal(std::size_t index, const siginfo_t& info, const void* context) {
@@ -147,8 +193,12 @@ void report_signal(std::size_t index, const siginfo_t& info, const void* context
   int signal = handled[index].number;
   bool is_access = signal == SIGSEGV || signal == SIGBUS;
   std::size_t overflowed = is_access ? watched_run->overflowed_stack_bytes(address) : 0;
+  bool has_left = has_left_its_stack(stack_pointer_of(context));
+  if (has_left) overflowed = 0;
   Line reason;
-  if (overflowed > 0)
+  if (has_left)
+    reason.add("{}. Then it was ended by {}", left_its_body, handled[index].name);
+  else if (overflowed > 0)
     reason.add(
         "overflowed its stack of {} bytes; set WorldOptions::stack_bytes to more, or keep large "
         "arrays on the heap",
@@ -221,6 +271,7 @@ std::unique_ptr<std::byte[]> give_signal_stack() { return nullptr; }
 void report_exit(std::string_view call) noexcept {
   Rank* rank = Rank::active();
   if (!rank) return;
+  expect_own_stack();
   Line reason;
   reason.add("{}; expected it to return from the body that World::run runs, or to throw", call);
   end_program(
@@ -237,14 +288,31 @@ ThreadEnd::~ThreadEnd() {
 
 }  // namespace
 
-CrashWatch::CrashWatch(const ReportedRun& run) : outer_(std::exchange(watched_run, &run)) {
+void expect_own_stack() noexcept {
+  auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (!has_left_its_stack(here)) [[likely]]
+    return;
+  end_program({.run = *watched_run,
+               .rank = Rank::active()->id(),
+               .where = "engine/stack",
+               .reason = left_its_body,
+               .tells_of_others = false});
+}
+
+CrashWatch::CrashWatch(const ReportedRun& run, bool ranks_are_fibers)
+    : outer_(std::exchange(watched_run, &run)),
+      outer_has_fibers_(std::exchange(has_fibers, ranks_are_fibers)) {
   if (std::exchange(thread_end.is_prepared, true)) return;
   install_handlers();
   static const int refused = std::at_quick_exit([] { report_exit("called std::quick_exit"); });
   SIMMESH_CHECK(refused == 0, "no handler for std::quick_exit");
   thread_end.signal_stack = give_signal_stack();
+  thread_stack = stack_of_thread();
 }
 
-CrashWatch::~CrashWatch() { watched_run = outer_; }
+CrashWatch::~CrashWatch() {
+  watched_run = outer_;
+  has_fibers = outer_has_fibers_;
+}
 
 }  // namespace simmesh

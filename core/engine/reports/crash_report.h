@@ -10,9 +10,9 @@ namespace simmesh {
 class ReportedRun;
 
 // A crash is the end of a program inside a rank that no Outcome can report: a stack that overflows,
-// std::terminate, std::exit, std::quick_exit, a rank that never gives up its turn. The report goes
-// to standard error, after what the program printed; it names the rank, the reason, the rank's last
-// operation, its calls and the line that reproduces the run.
+// std::terminate, std::exit, std::quick_exit, a rank that never gives up its turn or that leaves
+// its body by longjmp. The report goes to standard error, after what the program printed; it names
+// the rank, the reason, the rank's last operation, its calls and the line that reproduces the run.
 
 // crash_status is the exit status of a program that a crash report ends: as of abort, in the
 // numbers of shells.
@@ -26,14 +26,20 @@ inline constexpr int crash_status = 134;
 // installs them, and they stay. Scopes nest, as Worlds do.
 class CrashWatch {
  public:
-  explicit CrashWatch(const ReportedRun& run);
+  // ranks_are_fibers says that the run's ranks have other stacks than the thread.
+  CrashWatch(const ReportedRun& run, bool ranks_are_fibers);
   ~CrashWatch();
   CrashWatch(const CrashWatch&) = delete;
   CrashWatch& operator=(const CrashWatch&) = delete;
 
  private:
   const ReportedRun* outer_;
+  bool outer_has_fibers_;
 };
+
+// expect_own_stack ends the program with a report if a rank that is a fiber is active on the stack
+// of its thread: its body was left by longjmp or setcontext, and the frames of the run may be gone.
+void expect_own_stack() noexcept;
 
 // Crash has the reason for which a program ends. The run's rank may be no_rank.
 struct Crash {

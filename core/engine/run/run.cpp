@@ -1,11 +1,13 @@
 #include "core/engine/run/run.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/clock/clock.h"
+#include "core/engine/reports/crash_report.h"
 #include "core/engine/reports/interrupt.h"
 #include "core/engine/run/rank_results.h"
 #include "core/engine/seats/fiber_seats.h"
@@ -126,6 +128,12 @@ void Run::run_body(Seat& seat) {
   } catch (...) {
     seat.exception = std::current_exception();
   }
+  if (Rank::active() != &seat.rank)
+    end_program({.run = *this,
+                 .rank = seat.rank.id(),
+                 .where = "engine/stack",
+                 .reason = "was continued by another rank, by longjmp, setcontext or the like; "
+                           "expected a rank to stay in its own body"});
   checks_.find_overflow(seat);
   try {
     take_turn(seat.rank);
@@ -196,14 +204,43 @@ void Run::end_all() {
   }
 }
 
-// Work that failed without its rank being told is a failure of the run.
+namespace {
+
+// Returns the failure of a run for whose report there is no memory: the first rank that failed, or
+// else the exception that is handled.
+Failure failure_without_report(const std::vector<Seat>& seats) {
+  Failure failure{.exception = std::current_exception()};
+  auto failed = std::find_if(seats.begin(), seats.end(),
+                             [](const Seat& seat) { return seat.exception != nullptr; });
+  if (failed != seats.end()) {
+    failure.rank = failed->rank.id();
+    failure.exception = failed->exception;
+  }
+  return failure;
+}
+
+}  // namespace
+
+// Work that failed without its rank being told is a failure of the run. The ranks' frames are still
+// on their stacks, so nothing may be thrown before they have ended.
 bool Run::settle() {
-  if (lets_ranks_go_on()) return false;
-  for (const Deputies::Work& work : deputies_.unheard())
-    if (!seats_[work->deputy].exception) seats_[work->deputy].exception = work->error;
-  if (!failure_) failure_ = find_failure();
+  try {
+    if (lets_ranks_go_on()) return false;
+    for (const Deputies::Work& work : deputies_.unheard())
+      if (!seats_[work->deputy].exception) seats_[work->deputy].exception = work->error;
+    if (!failure_) failure_ = find_failure();
+  } catch (const std::bad_alloc&) {
+    if (!failure_) failure_ = failure_without_report(seats_);
+  }
   if (finished_ == seats_.size()) return true;
-  end_all();
+  try {
+    end_all();
+  } catch (const std::bad_alloc&) {
+    end_program({.run = *this,
+                 .where = "engine/memory",
+                 .reason = "there is no memory left to end the ranks of a run that has failed",
+                 .tells_of_others = false});
+  }
   return false;
 }
 

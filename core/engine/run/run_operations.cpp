@@ -57,6 +57,7 @@ SIMMESH_OWN_FRAME void Run::end_rank(Seat& seat) const {
 }
 
 const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallSite& site) {
+  expect_own_stack();
   take_turn(rank);
   Seat& seat = seats_[rank.id()];
   // Every switch follows an operation or a yield. Here the rank is in nobody's list yet, so it can
@@ -181,6 +182,7 @@ void Run::record_result(Rank& rank, std::uint64_t word) {
 }
 
 void Run::yield(Rank& rank, const CallSite& site) {
+  expect_own_stack();
   take_turn(rank);
   Seat& seat = seats_[rank.id()];
   checks_.check(seat);

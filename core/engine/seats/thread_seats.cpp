@@ -56,7 +56,7 @@ std::size_t ThreadSeats::count_run() const {
 
 void ThreadSeats::sit(Seat& seat) {
   processor_.let_go();
-  CrashWatch crashes(*run_);
+  CrashWatch crashes(*run_, false);
   {
     DataModeScope data(run_->options().shapes_only);
     make_active(&seat.rank);

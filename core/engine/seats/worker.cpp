@@ -30,6 +30,10 @@ void Worker::run_all(SeatedRun& run, const StackArena& stacks) {
   std::function<void(std::size_t)> work = [&run, &stacks](std::size_t other) {
     Worker(run, stacks, other + 1).work();
   };
+  // With these parts, this thread can't fail before it has driven the ranks to their ends, for
+  // which the others wait.
+  FiberScheduler::of_this_thread();
+  CrashWatch prepared(run, true);
   std::vector<std::jthread> threads =
       start_threads({.where = "engine/world", .count = run.turns().threads() - 1}, work);
   Worker(run, stacks, 0).work();
@@ -53,7 +57,7 @@ void Worker::launch(Seat& seat) {
 
 void Worker::work() {
   FiberScheduler& scheduler = FiberScheduler::of_this_thread();
-  CrashWatch crashes(run_);
+  CrashWatch crashes(run_, true);
   Rank* outer = Rank::active();
   DataModeScope data(run_.options().shapes_only);
   lane_.exceptions = &ExceptionState::of_current_thread();

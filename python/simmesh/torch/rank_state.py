@@ -34,9 +34,7 @@ class PolledFuture(Protocol):
 class OperationsUnderWay(Protocol):
     """The operations that a rank hasn't waited for."""
 
-    def end(
-        self, operations: Iterable[_core.Operation], until_backward_ends: bool = False
-    ) -> None: ...
+    def end(self, operations: Iterable[_core.Operation], until_backward_ends: bool) -> None: ...
 
 
 class StartedThread(Protocol):

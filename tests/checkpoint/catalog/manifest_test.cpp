@@ -97,20 +97,25 @@ TEST(Manifest, RefusesWhatItDoesNotWrite) {
       changed_problem("/format", "simmesh checkpoint 2"),
       HasSubstr("expected the format 'simmesh checkpoint 1', got \"simmesh checkpoint 2\""));
   EXPECT_THAT(changed_problem("/world", "2"), HasSubstr("expected an integer of 64 bits"));
-  EXPECT_THAT(changed_problem("/files", 1), HasSubstr("not a manifest"));
-  EXPECT_THAT(changed_problem("/files/0", 1), HasSubstr("not a manifest"));
+  EXPECT_THAT(changed_problem("/files", 1), HasSubstr("key 'files': expected a list, got 1"));
+  EXPECT_THAT(changed_problem("/files/0", 1),
+              HasSubstr("expected an object with the key 'name', got 1"));
   EXPECT_THAT(changed_problem("/files/0/header_hash", "123"),
               HasSubstr("expected a hash of 16 digits, got '123'"));
   EXPECT_THAT(changed_problem("/files/0/header_bytes", 101),
               HasSubstr("'rank_00000.safetensors' has 100 bytes, 101 of them in its header"));
   EXPECT_THAT(changed_problem("/files/0/header_bytes", -1), HasSubstr("-1 of them in its header"));
   EXPECT_THAT(changed_problem("/files/0/bytes", 1e300), HasSubstr("an integer of 64 bits"));
-  EXPECT_THAT(changed_problem("/tensors/0/name", 1), HasSubstr("not a manifest"));
+  EXPECT_THAT(changed_problem("/tensors/0/name", 1),
+              HasSubstr("key 'name': expected a text, got 1"));
+  EXPECT_THAT(changed_problem("/tensors/0", Json::object()),
+              HasSubstr("expected the key 'name', got {} without it"));
   EXPECT_THAT(changed_problem("/tensors/0/dtype", "F31"), HasSubstr("'w' has the dtype \"F31\""));
   EXPECT_THAT(changed_problem("/tensors/0/shape/0", -3), HasSubstr("expected a list of sizes"));
   EXPECT_THAT(changed_problem("/tensors/0/shape", std::vector<int>(33, 1)),
               HasSubstr("a list of at most 32 sizes"));
-  EXPECT_THAT(changed_problem("/tensors/0/shape", 3), HasSubstr("a list of sizes, got 3"));
+  EXPECT_THAT(changed_problem("/tensors/0/shape", 3),
+              HasSubstr("key 'shape': expected a list, got 3"));
   EXPECT_THAT(changed_problem("/tensors/0/shape/0", 4), HasSubstr("a shard is missing"));
   EXPECT_THAT(changed_problem(at("/offsets/0").c_str(), 1), HasSubstr("overlap"));
   EXPECT_THAT(changed_problem(at("/hash").c_str(), "0123456789ABCDEF"), HasSubstr("16 digits"));
@@ -119,6 +124,15 @@ TEST(Manifest, RefusesWhatItDoesNotWrite) {
               HasSubstr("expected nan, inf or -inf, got 'two'"));
   EXPECT_THAT(changed_problem("/objects/0/value", 18446744073709551615u),
               HasSubstr("an integer of 64 bits"));
+}
+
+// If this fails, users read the words of a library in place of the place and the fault.
+TEST(Manifest, NamesThePlaceOfASyntaxError) {
+  std::string text = manifest_text(sample_manifest());
+  text.insert(text.size() / 2, "\x01");
+  std::string error = error_text([&] { parse_manifest(text); });
+  EXPECT_THAT(error, HasSubstr("not a manifest: a syntax error at line "));
+  EXPECT_EQ(error.find("exception"), error.npos) << error;
 }
 
 TEST(Manifest, RefusesChunksOutsideOfTheirFiles) {

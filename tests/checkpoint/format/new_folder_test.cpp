@@ -1,6 +1,7 @@
 #include "checkpoint/format/new_folder.h"
 
 #include <gmock/gmock.h>
+#include <new>
 
 #include "checkpoint/store/memory_store.h"
 #include "core/check/error.h"
@@ -23,6 +24,18 @@ TEST(NewFolder, LeavesNothingBehindAnError) {
                 });
               }),
               HasSubstr("the disk is full"));
+  EXPECT_THAT(store->files(""), IsEmpty());
+}
+
+// If this fails, half a checkpoint stays where memory ran out.
+TEST(NewFolder, LeavesNothingBehindAnyException) {
+  auto store = std::make_shared<MemoryStore>();
+  EXPECT_THROW(in_new_folder({store, "a"},
+                             [&] {
+                               testing::add_file(*store, "a/half", "");
+                               throw std::bad_alloc();
+                             }),
+               std::bad_alloc);
   EXPECT_THAT(store->files(""), IsEmpty());
 }
 

@@ -17,5 +17,13 @@ TEST(OneLine, EscapesWhatChangesATerminal) {
   EXPECT_EQ(one_line(std::string("a\0b", 3)), "a\\x00b");
 }
 
+// If this fails, a report moves the cursor, loses its lines, or is no JSON any more.
+TEST(OneLine, MakesReportsPrintable) {
+  EXPECT_EQ(printable_report("a\n\nb \u00e9 \U0001f600\n"), "a\n\nb \u00e9 \U0001f600\n");
+  EXPECT_EQ(printable_report("\x1b[31m\r\t\x7f"), "\\u001b[31m\\u000d\\u0009\\u007f");
+  EXPECT_EQ(printable_report("\u009b\u202e\u2066"), "\\u009b\\u202e\\u2066");
+  EXPECT_EQ(printable_report("\xff\xc3"), "\\xff\\xc3");
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -3,6 +3,7 @@
 #include <boost/fiber/condition_variable.hpp>
 #include <boost/fiber/mutex.hpp>
 #include <boost/fiber/operations.hpp>
+#include <csetjmp>
 #include <csignal>
 #include <cstdlib>
 #include <gmock/gmock.h>
@@ -139,6 +140,48 @@ TEST(CrashReportDeathTest, QuickExitNamesTheRank) {
                 if (rank.id() == 1) std::quick_exit(0);
               }),
               ::testing::ExitedWithCode(crash_status), reports("called std::quick_exit"));
+}
+
+std::jmp_buf outside;
+
+// Leaves a run by longjmp out of rank 1, and then calls `next` on the stack of the program.
+void leave_run(void (*next)()) {
+  if (setjmp(outside) == 0)
+    run_three([](Rank& rank) {
+      rank.yield();
+      if (rank.id() == 1) std::longjmp(outside, 1);
+    });
+  next();
+}
+
+// If this fails, a program whose run was left goes on with frames that are gone: it crashes later,
+// or ends with status 0.
+TEST(CrashReportDeathTest, ALongjmpOutOfARankIsReported) {
+  auto left = reports("left its body by longjmp");
+  auto run_again = [] { run_three([](Rank&) {}); };
+  auto use_rank = [] { this_rank().yield(); };
+  EXPECT_EXIT(leave_run([] { std::exit(0); }), ::testing::ExitedWithCode(crash_status), left);
+  EXPECT_EXIT(leave_run(run_again), ::testing::ExitedWithCode(crash_status), left);
+  EXPECT_EXIT(leave_run(use_rank), ::testing::ExitedWithCode(crash_status), left);
+#if !defined(SIMMESH_ASAN) && !defined(SIMMESH_TSAN)
+  auto crash = [] { *reinterpret_cast<volatile int*>(8) = 1; };
+  EXPECT_EXIT(leave_run(crash), ::testing::KilledBySignal(SIGSEGV), left);
+#endif
+}
+
+// If this fails, two ranks share one stack after a longjmp from one into the other.
+TEST(CrashReportDeathTest, ALongjmpIntoAnotherRankIsReported) {
+  static bool is_set = false;
+  auto body = [](Rank& rank) {
+    if (rank.id() == 0 && setjmp(outside) == 0) {
+      is_set = true;
+      for (;;) rank.yield();
+    }
+    while (!is_set) rank.yield();
+    if (rank.id() == 1) std::longjmp(outside, 1);
+  };
+  EXPECT_EXIT(run_three(body), ::testing::ExitedWithCode(crash_status),
+              HasSubstr("rank 0 was continued by another rank"));
 }
 
 TEST(CrashReportDeathTest, PrimitivesOfBoostFiberAreRefusedWithWhatToUse) {

@@ -39,6 +39,8 @@ std::vector<OpSample> lookup_samples() {
       {"gather", "ab i<b:a1", along(1)},
       {"index_select", "ab i<a:c", along(0)},
       {"index_select", "ab i<b:c", along(-1)},
+      {"take", "a i<a:bc"},
+      {"take", "ab i<a:c"},
       {"one_hot", "i<3:ab", {attribute::num_classes = 3}},
       {"index", "ab i<a:c"},
       {"index", "ab - i<b:c"},

@@ -16,6 +16,11 @@ namespace {
 
 // The numbers of "reduction": none, mean, sum.
 Attributes reduced(std::int64_t reduction) { return {attribute::reduction = reduction}; }
+Attributes reduced(std::int64_t reduction, NamedAttribute width) {
+  Attributes attributes = reduced(reduction);
+  attributes.set(std::move(width));
+  return attributes;
+}
 Attributes nll(std::int64_t reduction, std::int64_t ignore_index = -100) {
   return {attribute::reduction = reduction, attribute::ignore_index = ignore_index};
 }
@@ -34,10 +39,10 @@ Attributes loss_operands(std::int64_t reduction) {
   return {attribute::of = "nll_loss", attribute::reduction = reduction};
 }
 
-Attributes window(std::int64_t padding, std::int64_t groups) {
-  Attributes attributes = {attribute::stride = Dims{1, 1},
-                           attribute::padding = Dims{padding, padding},
-                           attribute::dilation = Dims{1, 1}};
+Attributes window(std::int64_t padding, std::int64_t groups, std::size_t dims = 2) {
+  Attributes attributes = {attribute::stride = Dims(dims, 1),
+                           attribute::padding = Dims(dims, padding),
+                           attribute::dilation = Dims(dims, 1)};
   attributes.set(attribute::groups = groups);
   return attributes;
 }
@@ -65,6 +70,12 @@ std::vector<OpSample> loss_samples() {
       {"mse_loss", "ab ab", reduced(0)},
       {"mse_loss", "d:ab d:ab", reduced(1)},
       {"mse_loss", "ab ab", reduced(2)},
+      {"huber_loss", "ab ab", reduced(0, attribute::delta = 0.75)},
+      {"huber_loss", "d:ab d:ab", reduced(1, attribute::delta = 0.75)},
+      {"huber_loss", "ab b", reduced(2, attribute::delta = 0.75)},
+      {"smooth_l1_loss", "ab ab", reduced(0, attribute::beta = 0.5)},
+      {"smooth_l1_loss", "d:ab d:ab", reduced(1, attribute::beta = 0.5)},
+      {"smooth_l1_loss", "ab b", reduced(2, attribute::beta = 0.5)},
       {"binary_cross_entropy_with_logits", "ab ab - -", reduced(0)},
       {"binary_cross_entropy_with_logits", "ab ab ab b", reduced(0)},
       {"binary_cross_entropy_with_logits", "ab ab - -", reduced(1)},
@@ -143,6 +154,8 @@ std::vector<OpSample> image_samples() {
       {"convolution", "ab44 cb33", window(1, 1)},
       {"convolution", "ab33 cb22", window(0, 1)},
       {"convolution", "a433 4222", window(0, 2)},
+      {"convolution", "ab4 cb3", window(1, 1, 1)},
+      {"convolution", "ab333 cb222", window(0, 1, 3)},
       {"convolution_weight",
        "ab33 ac22",
        {},

@@ -48,7 +48,8 @@ std::vector<OpSample> plain_reduction_samples() {
     samples.push_back({op, "ab", over({0}, true)});
     samples.push_back({op, "ab", over({-1})});
   }
-  for (std::string_view op : {"max.dim", "min.dim"}) {
+  samples.push_back({"aminmax", "ab", over({})});
+  for (std::string_view op : {"max.dim", "min.dim", "aminmax"}) {
     samples.push_back({op, "ab", over({0})});
     samples.push_back({op, "ab", over({-1}, true)});
   }
@@ -74,7 +75,7 @@ std::vector<OpSample> statistics_samples() {
   list.push_back({"dist", "ab b", {attribute::ord = 2.0}});
   list.push_back({"median", "ab"});
   list.push_back({"nanmedian", "ab"});
-  for (std::string_view op : {"median_dim", "nanmedian_dim"}) {
+  for (std::string_view op : {"median_dim", "nanmedian_dim", "mode"}) {
     list.push_back({op, "ab", with(along(0), attribute::keepdim = true)});
     list.push_back({op, "abc", with(along(1), attribute::keepdim = false)});
   }

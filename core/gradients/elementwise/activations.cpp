@@ -1,5 +1,6 @@
 #include "core/ops/elementwise/activations.h"
 
+#include "core/gradients/aligned_operands.h"
 #include "core/gradients/gradient_table.h"
 #include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/backward.h"
@@ -22,6 +23,17 @@ double number_of(const GradientCall& call, const Attribute<Number>& which) {
   return call.attributes().get(which).as<double>();
 }
 
+// Operands are the gradient of the result and the input, in one layout where PyTorch computes the
+// gradient by one operator whose layouts it derives.
+struct ActivationOperands {
+  Tensor gradient;
+  Tensor x;
+};
+ActivationOperands activation_operands(const GradientCall& call, const char* of = "elementwise") {
+  std::vector<Tensor> operands = aligned_operands({call.gradient(), call.input(0)}, of);
+  return {operands[0], operands[1]};
+}
+
 Gradients relu_gradient(const GradientCall& call) {
   return {threshold_backward(call.gradient(), call.output(), 0)};
 }
@@ -34,8 +46,8 @@ Gradients hardtanh_gradient(const GradientCall& call) {
 }
 
 Gradients leaky_relu_gradient(const GradientCall& call) {
-  Tensor g = call.gradient();
-  return {where(gt(call.input(0), 0), g, g * number_of(call, attribute::negative_slope))};
+  auto [g, x] = activation_operands(call);
+  return {where(gt(x, 0), g, g * number_of(call, attribute::negative_slope))};
 }
 
 Gradients threshold_gradient(const GradientCall& call) {
@@ -53,8 +65,8 @@ Gradients gelu_gradient(const GradientCall& call) {
 }
 
 Gradients softplus_gradient(const GradientCall& call) {
-  Tensor scaled = call.input(0) * number_of(call, attribute::beta);
-  Tensor g = call.gradient();
+  auto [g, x] = activation_operands(call);
+  Tensor scaled = x * number_of(call, attribute::beta);
   return {where(gt(scaled, number_of(call, attribute::threshold)), g, g * sigmoid(scaled))};
 }
 
@@ -63,14 +75,13 @@ Gradients logsigmoid_gradient(const GradientCall& call) {
 }
 
 Gradients mish_gradient(const GradientCall& call) {
-  const Tensor& x = call.input(0);
+  auto [g, x] = activation_operands(call, "factor");
   Tensor t = tanh(softplus(x));
-  return {call.gradient() * (t + x * sigmoid(x) * (1 - t * t))};
+  return {g * (t + x * sigmoid(x) * (1 - t * t))};
 }
 
 Gradients elu_gradient(const GradientCall& call) {
-  const Tensor& x = call.input(0);
-  Tensor g = call.gradient();
+  auto [g, x] = activation_operands(call);
   Tensor below = exp(clamp_max(x, 0.0)) * number_of(call, attribute::alpha);
   return {where(gt(x, 0), g, g * below)};
 }

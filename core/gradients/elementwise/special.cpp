@@ -2,6 +2,7 @@
 
 #include <numbers>
 
+#include "core/gradients/aligned_operands.h"
 #include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/gradients/slopes.h"
@@ -13,6 +14,7 @@
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/elementwise/trigonometry.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/shapes/factories.h"
 
 namespace simmesh {
 
@@ -23,6 +25,8 @@ using std::numbers::pi;
 Gradients frac_gradient(const GradientCall& call) { return {call.gradient()}; }
 Gradients deg2rad_gradient(const GradientCall& call) { return {call.gradient() * (pi / 180)}; }
 Gradients rad2deg_gradient(const GradientCall& call) { return {call.gradient() * (180 / pi)}; }
+
+Gradients angle_gradient(const GradientCall& call) { return {zeros_like(call.gradient())}; }
 
 // The slope at 0 is 0.
 Tensor sinc_slope(const Tensor& x) {
@@ -51,9 +55,9 @@ Gradients shrink_gradient(const GradientCall& call) {
 }
 
 Gradients celu_gradient(const GradientCall& call) {
-  const Tensor& x = call.input(0);
+  std::vector<Tensor> operands = aligned_operands({call.gradient(), call.input(0)}, "elementwise");
+  const Tensor &g = operands[0], &x = operands[1];
   double alpha = call.attributes().get(attribute::alpha).as<double>();
-  Tensor g = call.gradient();
   return {where(gt(x, 0), g, g * exp(clamp_max(x, 0.0) / alpha))};
 }
 
@@ -74,6 +78,7 @@ void special_gradients(GradientTable& table) {
       {"heaviside", {}},  // PyTorch has none
       {"deg2rad", {deg2rad_gradient}},
       {"rad2deg", {rad2deg_gradient}},
+      {"angle", {angle_gradient}},
       {"sinc", slope_of_input(sinc_slope)},
       {"special_entr", slope_of_input(entr_slope)},
       {"logit", {logit_gradient, {.inputs = 1}}},

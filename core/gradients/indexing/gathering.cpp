@@ -4,8 +4,10 @@
 #include "core/ops/attribute_names.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/indexing/indexing.h"
 #include "core/ops/indexing/scattering.h"
 #include "core/ops/kernels/places.h"
 #include "core/ops/shapes/factories.h"
@@ -46,6 +48,17 @@ Gradients index_select_gradient(const GradientCall& call) {
   return {index_add(new_zeros(g, call.input_type(0).shape), dim, call.input(1), g), Tensor()};
 }
 
+// Each place collects the gradients of the elements that were read there.
+Gradients take_gradient(const GradientCall& call) {
+  Tensor g = call.gradient(), places = call.input(1);
+  const Shape& shape = call.input_type(0).shape;
+  std::int64_t count = numel(shape);
+  Tensor ascending = where(lt(places, 0), add(places, count), places);
+  KeepUnrounded scope(call.is_unfinished(0));
+  Tensor sums = index_put(new_zeros(g, Dims{count}), {ascending}, g, true);
+  return {reshape(sums, shape), Tensor()};
+}
+
 }  // namespace
 
 void gathering_gradients(GradientTable& table) {
@@ -53,6 +66,7 @@ void gathering_gradients(GradientTable& table) {
       {"embedding", {embedding_gradient, {.inputs = 0b10}}},
       {"embedding_dense_backward", {embedding_backward_gradient, {.inputs = 0b10}}},
       {"gather", {gather_gradient, {.inputs = 0b10}}},
+      {"take", {take_gradient, {.inputs = 0b10}}},
       {"index_select", {index_select_gradient, {.inputs = 0b10}}},
   };
   table.add(gradients);

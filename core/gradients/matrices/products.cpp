@@ -56,6 +56,17 @@ Gradients mv_gradient(const GradientCall& call) {
   return gradients;
 }
 
+Gradients addmv_gradient(const GradientCall& call) {
+  Gradients gradients(3);
+  Tensor g = call.gradient();
+  Scales scales = scales_of(call.attributes());
+  if (call.needs(0)) gradients[0] = summed_to_input(call, 0, scaled_by(g, scales.beta));
+  if (call.needs(1)) gradients[1] = scaled_by(outer(g, call.input(2)), scales.alpha);
+  KeepUnrounded scope(call.is_unfinished(2));
+  if (call.needs(2)) gradients[2] = scaled_by(mv(t(call.input(1)), g), scales.alpha);
+  return gradients;
+}
+
 Gradients dot_gradient(const GradientCall& call) {
   Gradients gradients(2);
   Tensor g = call.gradient();
@@ -82,6 +93,7 @@ void products_gradients(GradientTable& table) {
       {"mv", {mv_gradient, {.inputs = 0b11, .crosswise = true}}},
       {"dot", {dot_gradient, {.inputs = 0b11, .crosswise = true}}},
       {"addmm", {added_product_gradient, {.inputs = 0b110, .crosswise = true}}},
+      {"addmv", {addmv_gradient, {.inputs = 0b110, .crosswise = true}}},
       {"baddbmm", {added_product_gradient, {.inputs = 0b110, .crosswise = true}}},
       {"linear", {linear_gradient, {.inputs = 0b11, .crosswise = true}}},
   };

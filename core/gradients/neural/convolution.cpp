@@ -1,10 +1,10 @@
 #include "core/ops/neural/convolution.h"
 
+#include "core/gradients/aligned_operands.h"
 #include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/neural/gradient_operands.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -13,34 +13,29 @@ namespace {
 
 Gradients weight_gradient(const GradientCall& call) {
   Gradients gradients(2);
-  Convolution2d options = convolution_of(call.attributes());
+  Convolution options = convolution_of(call.attributes());
   Tensor g = call.gradient();
   if (call.needs(0))
-    gradients[0] = conv2d_input(call.input_type(0).shape, g, call.input(1), options);
-  if (call.needs(1)) gradients[1] = conv2d(call.input(0), g, {}, options);
+    gradients[0] = convolution_input(call.input_type(0).shape, g, call.input(1), options);
+  if (call.needs(1)) gradients[1] = convolution(call.input(0), g, {}, options);
   return gradients;
-}
-
-// Returns distributed operands in one layout, others as they are.
-std::vector<Tensor> aligned(std::vector<Tensor> operands) {
-  bool moves = operands[0].distribution() && !grad_enabled();
-  return moves ? gradient_operands(operands, {attribute::of = "convolution"}) : operands;
 }
 
 Gradients convolution_gradient(const GradientCall& call) {
   Gradients gradients(call.input_count());
-  Convolution2d options = convolution_of(call.attributes());
+  Convolution options = convolution_of(call.attributes());
   Tensor g = call.gradient(), x;
   if (call.needs(1)) {
-    std::vector<Tensor> operands = aligned({call.input(0), g});
+    std::vector<Tensor> operands = aligned_operands({call.input(0), g}, "convolution");
     x = operands[0];
     g = operands[1];
   }
   if (call.needs(0))
-    gradients[0] = conv2d_input(call.input_type(0).shape, aligned({call.input(1)})[0], g, options);
+    gradients[0] = convolution_input(
+        call.input_type(0).shape, aligned_operands({call.input(1)}, "convolution")[0], g, options);
   if (call.needs(1)) {
     KeepUnrounded scope(call.is_unfinished(1));
-    gradients[1] = conv2d_weight(x, call.input_type(1).shape, g, options);
+    gradients[1] = convolution_weight(x, call.input_type(1).shape, g, options);
   }
   if (call.needs(2)) gradients[2] = summed_to_input(call, 2, movedim(g, 1, -1));
   return gradients;

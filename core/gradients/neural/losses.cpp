@@ -1,12 +1,16 @@
 #include "core/ops/neural/losses.h"
 
+#include "core/gradients/aligned_operands.h"
 #include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/activations.h"
+#include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/elementwise/selection.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/scattering.h"
 #include "core/ops/neural/gradient_operands.h"
@@ -18,9 +22,9 @@ namespace simmesh {
 namespace {
 
 // Returns the gradient of a reduced loss for each element; a scalar broadcasts.
-Tensor spread_gradient(const GradientCall& call, const Shape& shape) {
-  bool is_mean = reduction_of(call.attributes()) == LossReduction::mean;
-  return is_mean ? call.gradient() / double(numel(shape)) : call.gradient();
+Tensor spread_gradient(const Tensor& gradient, const Attributes& attributes, const Shape& shape) {
+  bool is_mean = reduction_of(attributes) == LossReduction::mean;
+  return is_mean ? gradient / double(numel(shape)) : gradient;
 }
 
 struct NllLossOperands {
@@ -64,7 +68,7 @@ Gradients nll_loss_gradient(const GradientCall& call) {
 
 Gradients logits_gradient(const GradientCall& call) {
   const Tensor &x = call.input(0), &target = call.input(1);
-  Tensor g = spread_gradient(call, x.shape());
+  Tensor g = spread_gradient(call.gradient(), call.attributes(), x.shape());
   if (call.has_input(2)) g = g * call.input(2);
   Gradients result(4);
   bool weighs = call.has_input(3);
@@ -84,17 +88,47 @@ Gradients logits_gradient(const GradientCall& call) {
   return result;
 }
 
+// DifferenceSlope is the slope of a loss of the difference of two tensors.
+using DifferenceSlope = Tensor (*)(const Tensor& difference, const Attributes& attributes);
+
 // Each gradient is computed on its own, as PyTorch does: partial operands are then reduced for
 // each.
-Gradients mse_loss_gradient(const GradientCall& call) {
+template <DifferenceSlope slope_of>
+Gradients difference_loss_gradient(const GradientCall& call, const char* of) {
   Gradients result(2);
   for (std::size_t i = 0; i < 2; ++i) {
     if (!call.needs(i)) continue;
-    Tensor difference = call.input(i) - call.input(1 - i);
-    Tensor slope = difference * 2 * spread_gradient(call, difference.shape());
+    std::vector<Tensor> operands =
+        aligned_operands({call.gradient(), call.input(i), call.input(1 - i)}, of);
+    Tensor difference = operands[1] - operands[2];
+    Tensor slope = slope_of(difference, call.attributes()) *
+                   spread_gradient(operands[0], call.attributes(), difference.shape());
     result[i] = summed_to_input(call, i, slope);
   }
   return result;
+}
+
+Tensor square_slope(const Tensor& difference, const Attributes&) { return difference * 2; }
+
+Tensor huber_slope(const Tensor& difference, const Attributes& attributes) {
+  double delta = attributes.get(attribute::delta);
+  return clamp(difference, -delta, delta);
+}
+
+Tensor smooth_l1_slope(const Tensor& difference, const Attributes& attributes) {
+  double beta = attributes.get(attribute::beta).as<double>();
+  if (beta == 0) return sign(difference);
+  return where(lt(abs(difference), beta), difference / beta, sign(difference));
+}
+
+Gradients mse_loss_gradient(const GradientCall& call) {
+  return difference_loss_gradient<square_slope>(call, "mse_loss");
+}
+Gradients huber_loss_gradient(const GradientCall& call) {
+  return difference_loss_gradient<huber_slope>(call, "elementwise");
+}
+Gradients smooth_l1_loss_gradient(const GradientCall& call) {
+  return difference_loss_gradient<smooth_l1_slope>(call, "elementwise");
 }
 
 }  // namespace
@@ -103,6 +137,8 @@ void losses_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"nll_loss_forward", {nll_loss_gradient, {.inputs = 0b111, .outputs = 0b10}}},
       {"mse_loss", {mse_loss_gradient, {.inputs = 0b11}}},
+      {"huber_loss", {huber_loss_gradient, {.inputs = 0b11}}},
+      {"smooth_l1_loss", {smooth_l1_loss_gradient, {.inputs = 0b11}}},
       {"binary_cross_entropy_with_logits", {logits_gradient, {.inputs = 0b1111}}},
   };
   table.add(gradients);

@@ -36,12 +36,28 @@ Gradients indexed_gradient(const GradientCall& call) {
   return {scatter_add(into, dim, kept(call, call.output(1)), kept(call, g))};
 }
 
+// Each of the two results gives its part; PyTorch leaves out the one that got no gradient.
+Gradients smallest_and_largest_gradient(const GradientCall& call) {
+  Dims dims = reduced_dims(call.attributes(), call.input_type(0).shape.size());
+  Tensor result;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!call.has_gradient(i)) continue;
+    Tensor winners = eq(call.input(0), kept(call, call.output(i)));
+    Tensor g = kept(call, call.gradient(i));
+    if (!dims.empty()) g = g / sum(winners, dims, true);
+    g = g * winners;
+    result = result.is_defined() ? result + g : g;
+  }
+  return {result};
+}
+
 }  // namespace
 
 void extremes_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"amax", {shared_gradient, {.inputs = 1, .outputs = 1}}},
       {"amin", {shared_gradient, {.inputs = 1, .outputs = 1}}},
+      {"aminmax", {smallest_and_largest_gradient, {.inputs = 1, .outputs = 0b11}}},
       {"max", {extreme_gradient, {.inputs = 1, .outputs = 1}}},
       {"min", {extreme_gradient, {.inputs = 1, .outputs = 1}}},
       {"max.dim", {indexed_gradient, {.outputs = 0b10}}},

@@ -11,7 +11,7 @@ namespace simmesh {
 namespace {
 
 // The gradient goes to the selected element.
-Gradients median_dim_gradient(const GradientCall& call) {
+Gradients element_gradient(const GradientCall& call) {
   if (!call.has_gradient(0)) return {Tensor()};
   Tensor g = call.gradient(0), indices = call.output(1);
   auto dim = call.attributes().get(attribute::dim);
@@ -29,8 +29,9 @@ Gradients median_dim_gradient(const GradientCall& call) {
 void order_statistics_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"median", {evenly_shared, {.inputs = 1, .outputs = 1}}},
-      {"median_dim", {median_dim_gradient, {.outputs = 0b10}}},
-      {"nanmedian_dim", {median_dim_gradient, {.outputs = 0b10}}},
+      {"median_dim", {element_gradient, {.outputs = 0b10}}},
+      {"nanmedian_dim", {element_gradient, {.outputs = 0b10}}},
+      {"mode", {element_gradient, {.outputs = 0b10}}},
       {"nanmedian", {evenly_shared, {.inputs = 1, .outputs = 1}}},
   };
   table.add(gradients);

@@ -71,6 +71,10 @@ double sinc_of(double x) {
   double angle = std::numbers::pi * x;
   return apply_function(Function::sin, angle) / angle;
 }
+const Op angle_op = made_op("angle", double_loops<1>([](double x) {
+                              return x != x ? x : x < 0 ? std::numbers::pi : 0.0;
+                            }));
+
 const Op sinc_op = made_op("sinc", double_loops<1>(sinc_of));
 
 double entr_of(double x) {
@@ -181,6 +185,7 @@ Tensor isposinf(const Tensor& x) { return call_one(isposinf_op, {x}); }
 Tensor isneginf(const Tensor& x) { return call_one(isneginf_op, {x}); }
 Tensor deg2rad(const Tensor& x) { return call_one(deg2rad_op, {x}); }
 Tensor rad2deg(const Tensor& x) { return call_one(rad2deg_op, {x}); }
+Tensor angle(const Tensor& x) { return call_one(angle_op, {x}); }
 Tensor sinc(const Tensor& x) { return call_one(sinc_op, {x}); }
 Tensor entr(const Tensor& x) { return call_one(entr_op, {x}); }
 Tensor logit(const Tensor& x, std::optional<double> eps) {
@@ -205,8 +210,8 @@ Tensor lcm(const Tensor& a, const Tensor& b) { return call_one(lcm_op, {a, b}); 
 
 void special_ops(OpList& ops) {
   ops.add({&frac_op, &signbit_op, &heaviside_op, &isposinf_op, &isneginf_op, &deg2rad_op,
-           &rad2deg_op, &sinc_op, &entr_op, &logit_op, &erfinv_op, &i0_op, &hardshrink_op,
-           &softshrink_op, &celu_op, &prelu_op, &gcd_op, &lcm_op});
+           &rad2deg_op, &angle_op, &sinc_op, &entr_op, &logit_op, &erfinv_op, &i0_op,
+           &hardshrink_op, &softshrink_op, &celu_op, &prelu_op, &gcd_op, &lcm_op});
 }
 
 }  // namespace simmesh

@@ -22,6 +22,8 @@ Tensor isneginf(const Tensor& x);
 // deg2rad and rad2deg convert angles.
 Tensor deg2rad(const Tensor& x);
 Tensor rad2deg(const Tensor& x);
+// angle is the angle of a real number: pi below 0, and 0 elsewhere. Its gradient is 0.
+Tensor angle(const Tensor& x);
 // sinc is sin(pi x) / (pi x), and 1 at 0.
 Tensor sinc(const Tensor& x);
 // entr is -x log(x), 0 at 0, and -inf below.

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/indexing/rearranging.h"
+#include "core/ops/reductions/scans.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -48,6 +53,20 @@ std::vector<Tensor> meshgrid(gsl::span<const Tensor> tensors, GridIndexing index
     grids.push_back(is_turned ? transpose(grid, 0, 1) : grid);
   }
   return grids;
+}
+
+Tensor vander(const Tensor& x, const Vandermonde& options) {
+  if (x.dim() != 1)
+    raise(ErrorKind::runtime_error, "vander", "x must be a one-dimensional tensor.");
+  std::int64_t columns = options.columns.value_or(x.numel());
+  if (columns < 0) raise(ErrorKind::runtime_error, "vander", "N must be non-negative.");
+  DType dtype = is_floating_point(x.dtype()) ? x.dtype() : DType::int64;
+  if (columns == 0) return zeros({x.numel(), 0}, dtype);
+  Tensor first = ones({x.numel(), 1}, dtype);
+  if (columns == 1) return first;
+  Tensor factors = expand(unsqueeze(to(x, dtype), 1), {x.numel(), columns - 1});
+  Tensor powers = cat({first, cumprod(factors, 1)}, 1);
+  return options.increasing ? powers : flip(powers, {1});
 }
 
 Tensor tril_indices(const TriangleOf& triangle) {

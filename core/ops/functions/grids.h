@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "core/ops/op.h"
@@ -21,6 +22,16 @@ inline std::vector<Tensor> meshgrid(std::initializer_list<Tensor> tensors,
                                     GridIndexing indexing = GridIndexing::ij) {
   return meshgrid(gsl::span<const Tensor>(tensors.begin(), tensors.size()), indexing);
 }
+
+// Vandermonde are the options of vander: the number of columns, that of the elements where none is
+// given, and whether the powers grow from left to right.
+struct Vandermonde {
+  std::optional<std::int64_t> columns{};
+  bool increasing = false;
+};
+// vander returns the powers of a vector's elements: row i has x[i]^(columns - 1) to 1. Integers
+// become int64. Raises a RuntimeError for another shape and for columns below 0.
+Tensor vander(const Tensor& x, const Vandermonde& options = {});
 
 // TriangleOf are the sizes of a matrix, and the diagonal at which its triangle ends or begins.
 struct TriangleOf {

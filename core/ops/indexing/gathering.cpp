@@ -105,6 +105,20 @@ const Op index_select_op = {
         },
 };
 
+const Op take_op = {
+    .name = "take",
+    .shape = [](Types inputs, const Attributes&) -> TensorTypes {
+      check_index_type(inputs[1], "take");
+      return {{inputs[1].shape, inputs[0].dtype}};
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
+          Places places = checked_indices(
+              inputs[1], {.size = inputs[0].numel(), .wraps = true, .where = "take"});
+          take_blocks(inputs[0].contiguous(), places, 1, outputs[0]);
+        },
+};
+
 const Op one_hot_op = {
     .name = "one_hot",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
@@ -170,6 +184,8 @@ Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index) {
                   {attribute::dim = wrapped_dim(dim, x.shape().size())});
 }
 
+Tensor take(const Tensor& x, const Tensor& index) { return call_one(take_op, {x, index}); }
+
 Tensor one_hot(const Tensor& x, std::int64_t classes) {
   if (classes < 0) {
     if (x.distribution() || x.numel() == 0)
@@ -183,7 +199,8 @@ Tensor one_hot(const Tensor& x, std::int64_t classes) {
 }
 
 void gathering_ops(OpList& ops) {
-  ops.add({&embedding_op, &embedding_backward_op, &gather_op, &index_select_op, &one_hot_op});
+  ops.add(
+      {&embedding_op, &embedding_backward_op, &gather_op, &index_select_op, &one_hot_op, &take_op});
 }
 
 }  // namespace simmesh

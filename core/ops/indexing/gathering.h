@@ -37,6 +37,10 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::int64_t dim);
 // index_select returns the elements of dim at the indices, a vector.
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index);
 
+// take returns the elements at row-major places of the whole tensor, of the shape of index. Places
+// below zero count from the end.
+Tensor take(const Tensor& x, const Tensor& index);
+
 // one_hot returns int64 [x..., classes] that is one at the element's place. Without classes there
 // is one more than the largest element; a tensor without elements, or a distributed one, then
 // raises a RuntimeError.

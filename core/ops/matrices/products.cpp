@@ -162,6 +162,30 @@ const Op baddbmm_op = {
     .kernel = add_and_multiply,
 };
 
+const Op addmv_op = {
+    .name = "addmv",
+    .shape = [](Types inputs, const Attributes&) -> TensorTypes {
+      const Shape &addend = inputs[0].shape, &matrix = inputs[1].shape, &vector = inputs[2].shape;
+      if (matrix.size() != 2 || vector.size() != 1 || addend.size() > 1)
+        raise(ErrorKind::runtime_error, "addmv",
+              "vector + matrix @ vector expected, got {}, {}, {}", addend.size(), matrix.size(),
+              vector.size());
+      check_same_dtype(inputs, "addmv");
+      std::int64_t terms = addend.empty() ? 1 : addend[0];
+      if (matrix[1] != vector[0] || (terms != 1 && terms != matrix[0]))
+        raise(ErrorKind::runtime_error, "addmv",
+              "size mismatch, got input ({}), mat ({}x{}), vec ({})", terms, matrix[0], matrix[1],
+              vector[0]);
+      return {{{matrix[0]}, inputs[0].dtype}};
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+          Tensor column = outputs[0].unsqueeze(1), factor = inputs[2].unsqueeze(1);
+          multiply_and_add(inputs[1], factor,
+                           {inputs[0].unsqueeze(-1), scales_of(attributes), true}, column);
+        },
+};
+
 TensorTypes linear_type(Types inputs, const Attributes&) {
   const TensorType &x = inputs[0], &weight = inputs[1];
   if (weight.shape.size() != 2 || x.shape.empty())
@@ -255,10 +279,8 @@ Tensor bmm(const Tensor& a, const Tensor& b) { return call_one(bmm_op, {a, b}); 
 
 Tensor addmv(const Tensor& addend, const Tensor& matrix, const Tensor& vector,
              const Scales& scales) {
-  if (matrix.dim() != 2 || vector.dim() != 1 || addend.dim() > 1)
-    raise(ErrorKind::runtime_error, "addmv", "vector + matrix @ vector expected, got {}, {}, {}",
-          addend.dim(), matrix.dim(), vector.dim());
-  return squeeze(addmm(unsqueeze(addend, -1), matrix, unsqueeze(vector, 1), scales), 1);
+  return call_one(addmv_op, {addend, matrix, vector},
+                  {attribute::beta = scales.beta, attribute::alpha = scales.alpha});
 }
 
 Tensor mv(const Tensor& matrix, const Tensor& vector) { return call_one(mv_op, {matrix, vector}); }
@@ -301,7 +323,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }
 
 void products_ops(OpList& ops) {
-  ops.add({&addmm_op, &baddbmm_op, &bmm_op, &dot_op, &linear_op, &mm_op, &mv_op});
+  ops.add({&addmm_op, &addmv_op, &baddbmm_op, &bmm_op, &dot_op, &linear_op, &mm_op, &mv_op});
 }
 
 }  // namespace simmesh

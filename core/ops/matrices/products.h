@@ -27,7 +27,7 @@ Tensor baddbmm(const Tensor& addend, const Tensor& a, const Tensor& b, const Sca
 // left and a column on the right, and the result is without that dim.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-// addmv is addmm of a matrix and a vector.
+// addmv is addmm of a matrix and a vector; the addend is a vector, or a number.
 Tensor addmv(const Tensor& addend, const Tensor& matrix, const Tensor& vector,
              const Scales& scales = {});
 

@@ -86,11 +86,14 @@ Tensor attention_weights(const Tensor& q, const Tensor& k, const Attention& opti
   return weights_of(matmul(q, transpose(k, -2, -1)) * scale_of(q, options), options);
 }
 
+Tensor math_attention_scores(const Tensor& q, const Tensor& k, const Attention& options) {
+  double scale = scale_of(q, options), root = std::sqrt(std::abs(scale));
+  return matmul(q * (scale < 0 ? -root : root), transpose(k, -2, -1) * root);
+}
+
 Tensor math_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attention& options) {
   check_operands(q, k, v, options);
-  double scale = scale_of(q, options), root = std::sqrt(std::abs(scale));
-  Tensor scores = matmul(q * (scale < 0 ? -root : root), transpose(k, -2, -1) * root);
-  return weighted(weights_of(scores, options), v, options);
+  return weighted(weights_of(math_attention_scores(q, k, options), options), v, options);
 }
 
 namespace {

@@ -31,6 +31,9 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
 Tensor math_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                       const Attention& options = {});
 
+// math_attention_scores returns the product with which math_attention begins.
+Tensor math_attention_scores(const Tensor& q, const Tensor& k, const Attention& options = {});
+
 // attention_weights returns the softmax alone, before dropout.
 Tensor attention_weights(const Tensor& q, const Tensor& k, const Attention& options = {});
 

@@ -1,5 +1,7 @@
 #include "core/ops/neural/convolution.h"
 
+#include <algorithm>
+
 #include "core/check/error.h"
 #include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
@@ -16,35 +18,50 @@ namespace {
 using Inputs = gsl::span<const Tensor>;
 using Types = gsl::span<const TensorType>;
 
-Dims as_dims(const RowsColumns& pair) { return {pair[0], pair[1]}; }
+constexpr std::size_t first_size = 2;  // before it are the batch and the channels
+constexpr std::size_t sizes_max = 3;
 
-RowsColumns pair_of(const Attributes& attributes, const Attribute<Dims>& which) {
-  const Dims& dims = attributes.get(which);
-  SIMMESH_CHECK(dims.size() == 2, "expected rows and columns as {}, got {}", which.name,
-                to_string(DimSpan(dims)));
-  return {dims[0], dims[1]};
+// Returns the options with a number for each of so many dims.
+Convolution spread(const Convolution& options, std::size_t dims) {
+  Convolution result = options;
+  for (Dims* numbers : {&result.stride, &result.padding, &result.dilation}) {
+    if (numbers->size() == 1) numbers->assign(dims, (*numbers)[0]);
+    if (numbers->size() != dims)
+      raise(ErrorKind::runtime_error, "convolution",
+            "expected stride, padding and dilation to be a single integer value or a list of {} "
+            "values to match the convolution dimensions, but got {}",
+            dims, to_string(DimSpan(*numbers)));
+  }
+  return result;
 }
 
-Attributes attributes_of(const Convolution2d& options) {
-  Attributes attributes = {attribute::stride = as_dims(options.stride),
-                           attribute::padding = as_dims(options.padding),
-                           attribute::dilation = as_dims(options.dilation)};
+Attributes attributes_of(const Convolution& options) {
+  Attributes attributes = {attribute::stride = options.stride, attribute::padding = options.padding,
+                           attribute::dilation = options.dilation};
   attributes.set(attribute::groups = options.groups);
   return attributes;
 }
 
-Windows windows_of(const Shape& x, const Shape& weight, const Convolution2d& options) {
-  return {.image = {x[2], x[3]},
-          .kernel = {weight[2], weight[3]},
-          .stride = options.stride,
-          .padding = options.padding,
-          .dilation = options.dilation};
+// Signals and images are volumes with sizes of one before theirs.
+VolumeWindows windows_of(const Shape& x, const Shape& weight, const Convolution& options) {
+  VolumeWindows windows{.image = VolumeWindows::same(1)};
+  std::size_t count = weight.size() - first_size, before = sizes_max - count;
+  for (std::size_t i = 0; i < count; ++i) {
+    windows.image[before + i] = x[first_size + i];
+    windows.kernel[before + i] = weight[first_size + i];
+    windows.stride[before + i] = options.stride[i];
+    windows.padding[before + i] = options.padding[i];
+    windows.dilation[before + i] = options.dilation[i];
+  }
+  return windows;
 }
 
-void check_shapes(const Shape& x, const Shape& weight, const Convolution2d& options) {
-  if (x.size() != 4 || weight.size() != 4)
+void check_shapes(const Shape& x, const Shape& weight, const Convolution& options) {
+  std::size_t dims = weight.size();
+  if (x.size() != dims || dims <= first_size || dims > first_size + sizes_max)
     raise(ErrorKind::runtime_error, "convolution",
-          "Expected 3D (unbatched) or 4D (batched) input and a 4D weight, got {} and {}",
+          "expected an input, batched or not, and a weight of 3 to 5 dims that match it, got {} "
+          "and {}",
           to_string(DimSpan(x)), to_string(DimSpan(weight)));
   if (options.groups < 1 || weight[0] % options.groups != 0 || x[1] != weight[1] * options.groups)
     raise(ErrorKind::runtime_error, "convolution",
@@ -55,10 +72,13 @@ void check_shapes(const Shape& x, const Shape& weight, const Convolution2d& opti
   windows_of(x, weight, options).check("convolution");
 }
 
-Shape output_shape(const Shape& x, const Shape& weight, const Convolution2d& options) {
+Shape output_shape(const Shape& x, const Shape& weight, const Convolution& options) {
   check_shapes(x, weight, options);
-  RowsColumns windows = windows_of(x, weight, options).count();
-  return {x[0], weight[0], windows[0], windows[1]};
+  VolumeWindows::Numbers windows = windows_of(x, weight, options).count();
+  Shape result = {x[0], weight[0]};
+  result.insert(result.end(), windows.end() - std::ptrdiff_t(weight.size() - first_size),
+                windows.end());
+  return result;
 }
 
 TensorTypes convolution_type(Types inputs, const Attributes& attributes) {
@@ -92,21 +112,25 @@ struct Part {
   }
 };
 
-// Returns the group's rows of a weight as a matrix [out, in * rows * columns].
+// Returns the number of elements of one channel, or of a kernel for it.
+std::int64_t channel_size(const Tensor& x) { return numel(DimSpan(x.shape()).subspan(first_size)); }
+std::int64_t channel_size(const Shape& shape) { return numel(DimSpan(shape).subspan(first_size)); }
+
+// Returns the group's rows of a weight as a matrix [out, in * kernel].
 Tensor weight_matrix(const Tensor& weight, std::int64_t group, std::int64_t groups) {
   std::int64_t rows = weight.size(0) / groups;
   return weight.narrow({.dim = 0, .start = group * rows, .length = rows})
-      .view(Dims{rows, weight.size(1) * weight.size(2) * weight.size(3)});
+      .view(Dims{rows, weight.size(1) * channel_size(weight)});
 }
 
 void convolution_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
   Tensor x = inputs[0].contiguous(), weight = inputs[1].contiguous();
   Tensor& out = outputs[0];
   if (out.numel() == 0) return;
-  Convolution2d options = convolution_of(attributes);
-  Windows windows = windows_of(x.shape(), weight.shape(), options);
-  std::int64_t count = out.size(2) * out.size(3), rows = out.size(1) / options.groups;
-  Tensor columns = empty({weight.size(1) * weight.size(2) * weight.size(3), count}, x.dtype());
+  Convolution options = convolution_of(attributes);
+  VolumeWindows windows = windows_of(x.shape(), weight.shape(), options);
+  std::int64_t count = channel_size(out), rows = out.size(1) / options.groups;
+  Tensor columns = empty({weight.size(1) * channel_size(weight), count}, x.dtype());
   for (std::int64_t image = 0; image < x.size(0); ++image)
     for (std::int64_t group = 0; group < options.groups; ++group) {
       Part part{image, group, options.groups};
@@ -126,15 +150,15 @@ void convolution_kernel(Inputs inputs, const Attributes& attributes, gsl::span<T
 // The gradient of a group's weight is one product over all windows of all images, in this order.
 struct WeightProduct {
   Tensor gradient;  // [out, images * windows]
-  Tensor columns;   // [images * windows, in * rows * columns]
+  Tensor columns;   // [images * windows, in * kernel]
 };
 
 WeightProduct weight_product(const Tensor& x, const Tensor& gradient, const Shape& weight,
-                             const Convolution2d& options, std::int64_t group) {
-  std::int64_t images = x.size(0), count = gradient.size(2) * gradient.size(3);
+                             const Convolution& options, std::int64_t group) {
+  std::int64_t images = x.size(0), count = channel_size(gradient);
   std::int64_t rows = weight[0] / options.groups;
-  Windows windows = windows_of(x.shape(), weight, options);
-  Tensor columns = empty({weight[1] * weight[2] * weight[3], images * count}, x.dtype());
+  VolumeWindows windows = windows_of(x.shape(), weight, options);
+  Tensor columns = empty({weight[1] * channel_size(weight), images * count}, x.dtype());
   std::int64_t bytes = std::int64_t(bytes_per_element(x.dtype()));
   for (std::int64_t image = 0; image < images; ++image)
     unfold(Part{image, group, options.groups}.of(x).data(), weight[1], x.dtype(), windows,
@@ -159,7 +183,7 @@ const Op weight_op = {
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           Tensor x = inputs[0].contiguous();
           Tensor& out = outputs[0];
-          Convolution2d options = convolution_of(attributes);
+          Convolution options = convolution_of(attributes);
           for (std::int64_t group = 0; group < options.groups; ++group) {
             WeightProduct product = weight_product(x, inputs[1], out.shape(), options, group);
             Tensor target = weight_matrix(out, group, options.groups);
@@ -174,46 +198,58 @@ const Op convolution_op = {
     .kernel = convolution_kernel,
 };
 
+void check_weight_dims(const Tensor& weight, std::int64_t dims, const char* name) {
+  if (weight.dim() != dims)
+    raise(ErrorKind::runtime_error, name, "{}: expected a weight of {} dims, got {}", name, dims,
+          to_string(DimSpan(weight.shape())));
+}
+
 }  // namespace
 
-Convolution2d convolution_of(const Attributes& attributes) {
-  return {.stride = pair_of(attributes, attribute::stride),
-          .padding = pair_of(attributes, attribute::padding),
-          .dilation = pair_of(attributes, attribute::dilation),
+Convolution convolution_of(const Attributes& attributes) {
+  return {.stride = attributes.get(attribute::stride),
+          .padding = attributes.get(attribute::padding),
+          .dilation = attributes.get(attribute::dilation),
           .groups = attributes.get(attribute::groups)};
 }
 
-Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
-              const Convolution2d& options) {
-  Attributes attributes = attributes_of(options);
-  Tensor images = x.dim() == 3 ? unsqueeze(x, 0) : x;
-  Tensor result = bias.is_defined() ? call_one(convolution_op, {images, weight, bias}, attributes)
-                                    : call_one(convolution_op, {images, weight}, attributes);
-  return x.dim() == 3 ? squeeze(result, 0) : result;
+Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                   const Convolution& options) {
+  std::size_t dims = weight.shape().size();
+  Attributes attributes = attributes_of(spread(options, std::max(dims, first_size) - first_size));
+  bool is_single = x.shape().size() + 1 == dims;
+  Tensor batch = is_single ? unsqueeze(x, 0) : x;
+  Tensor result = bias.is_defined() ? call_one(convolution_op, {batch, weight, bias}, attributes)
+                                    : call_one(convolution_op, {batch, weight}, attributes);
+  return is_single ? squeeze(result, 0) : result;
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
-              const Convolution1d& options) {
-  if (x.dim() < 2 || x.dim() > 3 || weight.dim() != 3)
-    raise(ErrorKind::runtime_error, "conv1d",
-          "Expected 2D (unbatched) or 3D (batched) input and a 3D weight, got {} and {}",
-          to_string(DimSpan(x.shape())), to_string(DimSpan(weight.shape())));
-  return squeeze(conv2d(unsqueeze(x, -2), unsqueeze(weight, 2), bias,
-                        {.stride = {1, options.stride},
-                         .padding = {0, options.padding},
-                         .dilation = {1, options.dilation},
-                         .groups = options.groups}),
-                 -2);
+              const Convolution& options) {
+  check_weight_dims(weight, 3, "conv1d");
+  return convolution(x, weight, bias, options);
+}
+
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+              const Convolution& options) {
+  check_weight_dims(weight, 4, "conv2d");
+  return convolution(x, weight, bias, options);
+}
+
+Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+              const Convolution& options) {
+  check_weight_dims(weight, 5, "conv3d");
+  return convolution(x, weight, bias, options);
 }
 
 // The gradient of the input is a convolution of the gradient, spread by the stride, with the
 // mirrored kernel, whose inputs and outputs are exchanged.
-Tensor conv2d_input(DimSpan input_shape, const Tensor& weight, const Tensor& gradient,
-                    const Convolution2d& options) {
+Tensor convolution_input(DimSpan input_shape, const Tensor& weight, const Tensor& gradient,
+                         const Convolution& options) {
   Tensor spread = gradient;
-  Dims pads;
-  for (std::size_t i = 2; i-- > 0;) {
-    std::int64_t dim = std::int64_t(i) + 2;
+  Dims pads, kernel_dims;
+  for (std::size_t i = input_shape.size() - first_size; i-- > 0;) {
+    auto dim = std::int64_t(i + first_size);
     std::int64_t reach = options.dilation[i] * (weight.size(dim) - 1);
     std::int64_t size = (gradient.size(dim) - 1) * options.stride[i] + 1;
     if (options.stride[i] != 1) {
@@ -224,17 +260,21 @@ Tensor conv2d_input(DimSpan input_shape, const Tensor& weight, const Tensor& gra
     std::int64_t before = reach - options.padding[i];
     pads.push_back(before);
     pads.push_back(input_shape[std::size_t(dim)] + reach - before - size);
+    kernel_dims.push_back(dim);
   }
   std::int64_t out = weight.size(0) / options.groups, in = weight.size(1);
-  Tensor grouped = reshape(weight, {options.groups, out, in, weight.size(2), weight.size(3)});
-  Tensor exchanged =
-      reshape(transpose(grouped, 1, 2), {options.groups * in, out, weight.size(2), weight.size(3)});
-  return conv2d(pad(spread, pads), flip(exchanged, {2, 3}), {},
-                {.dilation = options.dilation, .groups = options.groups});
+  Shape grouped = {options.groups, out, in}, exchanged = {options.groups * in, out};
+  for (std::size_t i = first_size; i < weight.shape().size(); ++i) {
+    grouped.push_back(weight.shape()[i]);
+    exchanged.push_back(weight.shape()[i]);
+  }
+  Tensor turned = reshape(transpose(reshape(weight, grouped), 1, 2), exchanged);
+  return convolution(pad(spread, pads), flip(turned, kernel_dims), {},
+                     {.dilation = options.dilation, .groups = options.groups});
 }
 
-Tensor conv2d_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradient,
-                     const Convolution2d& options) {
+Tensor convolution_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradient,
+                          const Convolution& options) {
   Attributes attributes = attributes_of(options);
   attributes.set(attribute::weight_size = Dims(weight_shape.begin(), weight_shape.end()));
   return call_one(weight_op, {x, gradient}, attributes);

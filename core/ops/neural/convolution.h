@@ -7,40 +7,39 @@
 
 namespace simmesh {
 
-// Convolution2d are the arguments of conv2d.
-struct Convolution2d {
-  RowsColumns stride = {1, 1};
-  RowsColumns padding = {0, 0};
-  RowsColumns dilation = {1, 1};
-  std::int64_t groups = 1;
-};
-// Convolution1d are the arguments of conv1d.
-struct Convolution1d {
-  std::int64_t stride = 1;
-  std::int64_t padding = 0;
-  std::int64_t dilation = 1;
+// Convolution are the arguments of a convolution over signals, images or volumes: a number for each
+// of their dims, or one for all.
+struct Convolution {
+  Dims stride = {1};
+  Dims padding = {0};
+  Dims dilation = {1};
   std::int64_t groups = 1;
 };
 
-// conv2d slides weight[out, in / groups, rows, columns] over x[n, in, h, w] and adds bias[out],
-// where it is defined, to the finished sum. Each element is one product over input channel, kernel
-// row, kernel column, in this order, rounded once. Raises a RuntimeError for sizes that don't fit.
-Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
-              const Convolution2d& options = {});
+// convolution slides weight[out, in / groups, sizes...] over x[n, in, sizes...], or over one such
+// element of a batch, and adds bias[out], where it is defined, to the finished sum. There are one
+// to three sizes. Each element is one product over input channel and kernel in row-major order,
+// rounded once. Raises a RuntimeError for sizes that don't fit.
+Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                   const Convolution& options = {});
 
-// conv1d is conv2d of x[n, in, w] and weight[out, in / groups, columns].
+// conv1d, conv2d and conv3d are convolution over signals [w], images [h, w] and volumes [d, h, w].
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
-              const Convolution1d& options = {});
+              const Convolution& options = {});
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              const Convolution& options = {});
+Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              const Convolution& options = {});
 
-// conv2d_input and conv2d_weight return the gradients of conv2d, given that of its output and the
-// shape of the input or weight.
-Tensor conv2d_input(DimSpan input_shape, const Tensor& weight, const Tensor& gradient,
-                    const Convolution2d& options);
-Tensor conv2d_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradient,
-                     const Convolution2d& options);
+// convolution_input and convolution_weight return the gradients of a convolution of a batch, given
+// that of its output and the shape of the input or weight.
+Tensor convolution_input(DimSpan input_shape, const Tensor& weight, const Tensor& gradient,
+                         const Convolution& options);
+Tensor convolution_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradient,
+                          const Convolution& options);
 
-// convolution_of reads the arguments of a convolution op.
-Convolution2d convolution_of(const Attributes& attributes);
+// convolution_of reads the arguments of a convolution op, in which each dim has its numbers.
+Convolution convolution_of(const Attributes& attributes);
 
 // The arguments of these ops other than tensors.
 namespace attribute {

@@ -15,6 +15,9 @@ namespace simmesh {
 //   "layer_norm"    tensors with the dims of x, of which "normalized_shape" are the last ones, and
 //                   as many whole ones behind them as "parameters" says: weight and bias
 //   "convolution"   the images and the gradient of the result; or a weight alone, which is whole
+//   "elementwise"   a gradient and the inputs of a function of each element, which broadcast
+//   "factor"        the same, where partial sums of the gradient pass
+//   "mse_loss"      the same, where partial sums of the gradient pass, or those of both inputs
 //   "operation"     a gradient that lies anywhere; its partial sums are added up and rounded
 std::vector<Tensor> gradient_operands(gsl::span<const Tensor> tensors,
                                       const Attributes& attributes);

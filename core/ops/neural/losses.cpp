@@ -1,6 +1,7 @@
 #include "core/ops/neural/losses.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
@@ -84,18 +85,40 @@ void nll_loss_kernel(gsl::span<const Tensor> inputs, const Attributes& attribute
 const Op nll_loss_op = {
     .name = "nll_loss_forward", .shape = nll_loss_types, .kernel = nll_loss_kernel};
 
-const Op mse_loss_op = {
-    .name = "mse_loss",
-    .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
-      return reduced_loss_type({broadcast_shapes(inputs), result_type(inputs)}, attributes);
-    },
-    .kernel =
-        [](gsl::span<const Tensor> inputs, const Attributes& attributes,
-           gsl::span<Tensor> outputs) {
-          Tensor difference = inputs[0] - inputs[1];
-          copy_(outputs[0], reduced(difference * difference, reduction_of(attributes)));
-        },
-};
+// Returns the op of a loss of the difference of two tensors, which are broadcast.
+using DifferenceLoss = Tensor (*)(const Tensor& difference, const Attributes& attributes);
+Op difference_loss_op(const char* name, DifferenceLoss loss) {
+  return {
+      .name = name,
+      .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
+        return reduced_loss_type({broadcast_shapes(inputs), result_type(inputs)}, attributes);
+      },
+      .kernel =
+          [loss](gsl::span<const Tensor> inputs, const Attributes& attributes,
+                 gsl::span<Tensor> outputs) {
+            Tensor losses = loss(inputs[0] - inputs[1], attributes);
+            copy_(outputs[0], reduced(losses, reduction_of(attributes)));
+          },
+  };
+}
+
+const Op mse_loss_op = difference_loss_op(
+    "mse_loss",
+    [](const Tensor& difference, const Attributes&) { return difference * difference; });
+
+const Op huber_loss_op =
+    difference_loss_op("huber_loss", [](const Tensor& difference, const Attributes& attributes) {
+      double delta = attributes.get(attribute::delta);
+      Tensor z = abs(difference);
+      return where(le(z, delta), z * z * 0.5, (z - 0.5 * delta) * delta);
+    });
+
+const Op smooth_l1_loss_op = difference_loss_op(
+    "smooth_l1_loss", [](const Tensor& difference, const Attributes& attributes) {
+      double beta = attributes.get(attribute::beta).as<double>();
+      Tensor z = abs(difference);
+      return where(lt(z, beta), z * z * 0.5 / beta, z - 0.5 * beta);
+    });
 
 // Inputs: x, target, weight, pos_weight.
 Tensor logits_loss(gsl::span<const Tensor> inputs) {
@@ -203,14 +226,13 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {
   return reduced(abs(x - target), reduction);
 }
 Tensor huber_loss(const Tensor& x, const Tensor& target, LossReduction reduction, double delta) {
-  Tensor z = abs(x - target);
-  Tensor loss = where(le(z, delta), z * z * 0.5, (z - 0.5 * delta) * delta);
-  return reduced(loss, reduction);
+  return call_one(huber_loss_op, {x, target},
+                  {attribute::reduction = number_of(reduction), attribute::delta = delta});
 }
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, LossReduction reduction, double beta) {
   if (beta == 0) return l1_loss(x, target, reduction);
-  Tensor z = abs(x - target);
-  return reduced(where(lt(z, beta), z * z * 0.5 / beta, z - 0.5 * beta), reduction);
+  return call_one(smooth_l1_loss_op, {x, target},
+                  {attribute::reduction = number_of(reduction), attribute::beta = beta});
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
                                         const BinaryLoss& options) {
@@ -234,6 +256,8 @@ Tensor target_weights(const ClassTargets& targets, const Tensor& weight, DType d
   return masked_fill(chosen, targets.ignored, 0);
 }
 
-void losses_ops(OpList& ops) { ops.add({&nll_loss_op, &mse_loss_op, &logits_loss_op}); }
+void losses_ops(OpList& ops) {
+  ops.add({&nll_loss_op, &mse_loss_op, &huber_loss_op, &smooth_l1_loss_op, &logits_loss_op});
+}
 
 }  // namespace simmesh

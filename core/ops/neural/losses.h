@@ -72,6 +72,7 @@ LossReduction reduction_of(const Attributes& attributes);
 // The arguments of these ops other than tensors.
 namespace attribute {
 inline constexpr Attribute<std::int64_t> reduction{"reduction"};
+inline constexpr Attribute<double> delta{"delta"};
 inline constexpr Attribute<std::int64_t> ignore_index{"ignore_index"};
 }  // namespace attribute
 

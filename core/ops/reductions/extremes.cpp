@@ -33,6 +33,12 @@ struct Smaller {
   }
 };
 
+// Returns the element of a fold that goes on: the first NaN, else the winner.
+template <class Wins>
+auto winner(Wins wins) {
+  return [wins](auto a, auto b) { return b != b || wins(b, a) ? (a != a ? a : b) : a; };
+}
+
 template <class Wins>
 Op extreme_op(const std::string& name, Wins wins) {
   auto rule = [name](gsl::span<const TensorType> inputs,
@@ -44,7 +50,7 @@ Op extreme_op(const std::string& name, Wins wins) {
   auto kernel = [wins](gsl::span<const Tensor> inputs, const Attributes& attributes,
                        gsl::span<Tensor> outputs) {
     fold_into(inputs[0], reduced_dims(attributes, inputs[0].shape().size()), outputs[0],
-              [wins](auto a, auto b) { return b != b || wins(b, a) ? (a != a ? a : b) : a; });
+              winner(wins));
   };
   return {.name = name, .shape = rule, .kernel = kernel};
 }
@@ -53,6 +59,26 @@ const Op amax_op = extreme_op("amax", Larger());
 const Op amin_op = extreme_op("amin", Smaller());
 const Op max_op = extreme_op("max", Larger());
 const Op min_op = extreme_op("min", Smaller());
+
+const Op aminmax_op = {
+    .name = "aminmax",
+    .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
+      const Shape& shape = inputs[0].shape;
+      if (attributes.get_or(attribute::dims, Dims()).empty() && numel(shape) == 0)
+        raise(ErrorKind::runtime_error, "aminmax",
+              "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+              "identity.");
+      check_not_empty("aminmax", shape, reduced_dims(attributes, shape.size()));
+      TensorType type = reduced_type(inputs[0], attributes, inputs[0].dtype);
+      return {type, type};
+    },
+    .kernel =
+        [](gsl::span<const Tensor> inputs, const Attributes& attributes,
+           gsl::span<Tensor> outputs) {
+          Dims dims = reduced_dims(attributes, inputs[0].shape().size());
+          fold_into(inputs[0], dims, outputs[0], winner(Smaller()));
+          fold_into(inputs[0], dims, outputs[1], winner(Larger()));
+        }};
 
 // Writes the first index of the winner of each fold; the first NaN wins.
 template <class C, class Wins>
@@ -157,6 +183,10 @@ ValuesAndIndices max(const Tensor& x, std::int64_t dim, bool keepdim) {
 ValuesAndIndices min(const Tensor& x, std::int64_t dim, bool keepdim) {
   return indexed(min_dim_op, x, dim, keepdim);
 }
+SmallestAndLargest aminmax(const Tensor& x, std::optional<std::int64_t> dim, bool keepdim) {
+  std::vector<Tensor> found = call(aminmax_op, {x}, index_attributes(dim, keepdim));
+  return {found[0], found[1]};
+}
 Tensor argmax(const Tensor& x, std::optional<std::int64_t> dim, bool keepdim) {
   return call_one(argmax_op, {x}, index_attributes(dim, keepdim));
 }
@@ -165,7 +195,8 @@ Tensor argmin(const Tensor& x, std::optional<std::int64_t> dim, bool keepdim) {
 }
 
 void extremes_ops(OpList& ops) {
-  ops.add({&amax_op, &amin_op, &max_op, &min_op, &argmax_op, &argmin_op, &max_dim_op, &min_dim_op});
+  ops.add({&amax_op, &amin_op, &aminmax_op, &max_op, &min_op, &argmax_op, &argmin_op, &max_dim_op,
+           &min_dim_op});
 }
 
 }  // namespace simmesh

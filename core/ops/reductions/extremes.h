@@ -26,6 +26,16 @@ Tensor min(const Tensor& x);
 ValuesAndIndices max(const Tensor& x, std::int64_t dim, bool keepdim = false);
 ValuesAndIndices min(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
+// SmallestAndLargest are the results of aminmax.
+struct SmallestAndLargest {
+  Tensor min;
+  Tensor max;
+};
+// aminmax returns amin and amax along a dim, or of all elements, in one pass. Raises an IndexError
+// for an empty dim, and a RuntimeError for no elements where no dim is given.
+SmallestAndLargest aminmax(const Tensor& x, std::optional<std::int64_t> dim = {},
+                           bool keepdim = false);
+
 // argmax and argmin return the first index, of the whole row-major tensor where no dim is given;
 // int64.
 Tensor argmax(const Tensor& x, std::optional<std::int64_t> dim = {}, bool keepdim = false);

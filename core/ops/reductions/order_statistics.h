@@ -18,6 +18,11 @@ Tensor nanmedian(const Tensor& x);
 ValuesAndIndices median(const Tensor& x, std::int64_t dim, bool keepdim = false);
 ValuesAndIndices nanmedian(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
+// mode returns the most frequent element of each row along a dim, of equally frequent ones the
+// smallest, and one of its indices, which alone gets the gradient. Each NaN is an element of its
+// own, and greater than all others. Raises an IndexError for an empty dim.
+ValuesAndIndices mode(const Tensor& x, std::int64_t dim = -1, bool keepdim = false);
+
 // Quantile are the options of quantile: the fraction q in [0, 1], and the dim.
 struct Quantile {
   double q = 0.5;

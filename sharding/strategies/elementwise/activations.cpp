@@ -16,6 +16,14 @@ StrategyRows threshold_rows(const StrategyRequest& call) {
   return elementwise_rows(call, value <= threshold ? increasing_rows() : StrategyRows());
 }
 
+// PyTorch derives the layouts of such an op, and moves a tensor with empty pieces first.
+ShardingStrategy derived_elementwise() {
+  ShardingStrategy strategy = elementwise();
+  strategy.accepts_short_dims = false;
+  strategy.is_derived = true;
+  return strategy;
+}
+
 }  // namespace
 
 void activations_strategies(StrategyTable& table) {
@@ -27,11 +35,11 @@ void activations_strategies(StrategyTable& table) {
       {"silu", elementwise()},
       {"gelu", elementwise()},
       {"softplus", elementwise()},
-      {"log_sigmoid_forward", elementwise()},
+      {"log_sigmoid_forward", derived_elementwise()},
       {"mish", elementwise()},
       {"elu", elementwise()},
       {"hardsigmoid", elementwise()},
-      {"hardswish", elementwise()},
+      {"hardswish", derived_elementwise()},
   };
   table.add(strategies);
 }

@@ -7,15 +7,25 @@ namespace simmesh {
 
 void special_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
-      {"frac", elementwise()},         {"signbit", elementwise()},
-      {"heaviside", elementwise()},    {"isposinf", elementwise()},
-      {"isneginf", elementwise()},     {"deg2rad", elementwise()},
-      {"rad2deg", elementwise()},      {"sinc", elementwise()},
-      {"special_entr", elementwise()}, {"logit", elementwise()},
-      {"erfinv", elementwise()},       {"i0", elementwise()},
-      {"hardshrink", elementwise()},   {"softshrink", elementwise()},
-      {"celu", elementwise()},         {"_prelu_kernel", elementwise()},
-      {"gcd", elementwise()},          {"lcm", elementwise()},
+      {"frac", elementwise()},
+      {"signbit", elementwise()},
+      {"heaviside", elementwise()},
+      {"isposinf", elementwise()},
+      {"isneginf", elementwise()},
+      {"deg2rad", elementwise()},
+      {"rad2deg", elementwise()},
+      {"angle", elementwise()},
+      {"sinc", elementwise()},
+      {"special_entr", elementwise()},
+      {"logit", elementwise()},
+      {"erfinv", elementwise()},
+      {"i0", elementwise()},
+      {"hardshrink", elementwise()},
+      {"softshrink", elementwise()},
+      {"celu", elementwise()},
+      {"_prelu_kernel", elementwise()},
+      {"gcd", elementwise()},
+      {"lcm", elementwise()},
   };
   table.add(strategies);
 }

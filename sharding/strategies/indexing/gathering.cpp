@@ -79,6 +79,16 @@ StrategyRows one_hot_rows(const StrategyRequest& call) {
   return rows;
 }
 
+// PyTorch runs it as a lookup in the flattened tensor, of which no piece holds all places.
+StrategyRows take_rows(const StrategyRequest& call) {
+  StrategyRows rows;
+  const Shape& index = call.inputs[1].shape;
+  for (std::int64_t dim = 0; dim < std::int64_t(index.size()); ++dim)
+    if (index[std::size_t(dim)] != 1) rows.push_back(rule({Replicate(), Shard(dim)}, Shard(dim)));
+  add_partial_rows(rows, rule({Partial(), Replicate()}, Partial()), {ReduceOp::sum, ReduceOp::avg});
+  return rows;
+}
+
 }  // namespace
 
 void gathering_strategies(StrategyTable& table) {
@@ -87,6 +97,7 @@ void gathering_strategies(StrategyTable& table) {
        {.rows = embedding_rows, .local_attributes = without_padding, .compute = embedded_piece}},
       {"embedding_dense_backward", going_on({.rows = embedding_backward_rows})},
       {"gather", {.rows = gather_rows, .compute = gathered_piece}},
+      {"take", {.rows = take_rows, .is_derived = true}},
       {"index_select", {.rows = index_select_rows}},
       {"one_hot", {.rows = one_hot_rows, .accepts_short_dims = true}},
   };

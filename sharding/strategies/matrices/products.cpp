@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/ops/kernels/scales.h"
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/strategy_table.h"
 
@@ -68,16 +69,16 @@ ShardingStrategy product_strategy(const Contraction& product) {
 }
 
 // PyTorch runs a product with a vector as a product of elements and a sum.
+StrategyRows vector_product_rows() {
+  Placement whole = Replicate();
+  return {rule({Shard(0), whole}, Shard(0)), rule({Shard(1), Shard(0)}, sum_of_terms),
+          rule({sum_of_terms, whole}, sum_of_terms), rule({whole, sum_of_terms}, sum_of_terms)};
+}
+
 ShardingStrategy vector_product_strategy() {
-  return {.rows =
-              [](const StrategyRequest& call) {
-                Placement whole = Replicate();
-                return linear_in(call, {rule({Shard(0), whole}, Shard(0)),
-                                        rule({Shard(1), Shard(0)}, sum_of_terms),
-                                        rule({sum_of_terms, whole}, sum_of_terms),
-                                        rule({whole, sum_of_terms}, sum_of_terms)});
-              },
-          .is_derived = true};
+  return {
+      .rows = [](const StrategyRequest& call) { return linear_in(call, vector_product_rows()); },
+      .is_derived = true};
 }
 
 // Returns the placement of the addend for that of the result; the addend may lack dims, or have
@@ -101,6 +102,41 @@ ShardingStrategy addend_strategy(const Contraction& product) {
           .addends = 0b001};
 }
 
+// Adds rows whose addend isn't used. It only has to fit the piece of the result, and may be
+// pending.
+void add_rows_without_addend(StrategyRows& rows, const StrategyRow& product,
+                             const StrategyRequest& call) {
+  const Placement& output = *product.outputs[0];
+  std::vector<Placement> any = {Partial(ReduceOp::sum), Partial(ReduceOp::avg),
+                                Partial(ReduceOp::max), Partial(ReduceOp::min), Replicate()};
+  if (output.splits()) any = {addend_like(output, call.inputs[0].shape, call.outputs[0].shape)};
+  for (const Placement& placement : any) {
+    rows.push_back(product);
+    rows.back().inputs.insert(rows.back().inputs.begin(), placement);
+  }
+}
+
+// PyTorch runs the product with a vector, expands the addend to it and adds them. So an average
+// stays one beside a replicated product, and an addend of one element is never expanded to pieces.
+StrategyRows vector_addend_rows(const StrategyRequest& call) {
+  bool is_used = scales_of(call.attributes).beta != 0;
+  Placement whole = Replicate(), average = Partial(ReduceOp::avg);
+  StrategyRows rows, products = vector_product_rows();
+  if (!is_used) products.push_back(rule({whole, whole}, whole));
+  for (const StrategyRow& product : products) {
+    if (!is_used) {
+      add_rows_without_addend(rows, product, call);
+      continue;
+    }
+    const Placement& output = *product.outputs[0];
+    if (output.splits() && call.inputs[0].shape != call.outputs[0].shape) continue;
+    rows.push_back(product);
+    rows.back().inputs.insert(rows.back().inputs.begin(), output);
+  }
+  if (is_used) rows.push_back(rule({average, whole, whole}, average));
+  return linear_in(call, std::move(rows));
+}
+
 constexpr Contraction matrices = {"mk", "kn", "mn"};
 constexpr Contraction batches = {"bmk", "bkn", "bmn"};
 
@@ -113,6 +149,7 @@ void products_strategies(StrategyTable& table) {
       {"mv", vector_product_strategy()},
       {"dot", product_strategy({"k", "k", ""})},
       {"addmm", addend_strategy(matrices)},
+      {"addmv", {.rows = vector_addend_rows, .addends = 0b001, .is_derived = true}},
       {"baddbmm", addend_strategy(batches)},
       {"linear", {.decomposition = [](const OpCall& call) -> std::vector<Tensor> {
          return {linear(call.inputs[0], call.inputs[1],

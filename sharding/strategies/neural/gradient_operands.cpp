@@ -5,7 +5,9 @@
 #include "core/check/error.h"
 #include "core/ops/kernels/normalized_groups.h"
 #include "core/ops/neural/losses.h"
+#include "core/ops/promotion.h"
 #include "sharding/strategies/dim_rows.h"
+#include "sharding/strategies/pointwise_rows.h"
 #include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
@@ -61,10 +63,54 @@ StrategyRows convolution_operand_rows(const StrategyRequest& call) {
   return {unchanged({Shard(batch_dim), Shard(batch_dim)})};
 }
 
+// Adds a row with sums or averages for those operands whose bits are set, in the order of inputs.
+void add_partial_operands(StrategyRows& rows, std::size_t count, unsigned partial) {
+  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg}) {
+    StrategyRow::Entries entries;
+    for (std::size_t i = 0; i < count; ++i)
+      entries.push_back((partial >> i & 1) != 0 ? Placement(Partial(op)) : Replicate());
+    rows.push_back(unchanged(entries));
+  }
+}
+
+// PyTorch derives the layouts of such a gradient from simpler ops, for which it tries pieces before
+// the whole.
+StrategyRows elementwise_operand_rows(const StrategyRequest& call, const std::string& of) {
+  std::size_t count = call.inputs.size();
+  TensorType result{broadcast_shapes(call.inputs), call.inputs[0].dtype};
+  StrategyRows rows =
+      elementwise_rows({call.inputs, gsl::span<const TensorType>(&result, 1), call.attributes});
+  for (StrategyRow& row : rows) row.outputs = row.inputs;
+  if (of != "elementwise") add_partial_operands(rows, count, 0b001);
+  if (of == "mse_loss") add_partial_operands(rows, count, 0b110);
+  rows.push_back(unchanged(StrategyRow::Entries(count, Replicate())));
+  return linear_in(call, std::move(rows));
+}
+
+// True if each partial placement is that of some operand: PyTorch tries no others.
+bool has_given_partials(const MeshRequest& request, const MeshCandidate& candidate) {
+  auto is_given = [&](const Placement& one) {
+    return std::any_of(request.given.begin(), request.given.end(), [&](const auto& list) {
+      return list && std::find(list->begin(), list->end(), one) != list->end();
+    });
+  };
+  return std::all_of(candidate.inputs.begin(), candidate.inputs.end(), [&](const auto& list) {
+    return !list || std::all_of(list->begin(), list->end(), [&](const Placement& one) {
+      return !one.is_partial() || is_given(one);
+    });
+  });
+}
+
+bool is_elementwise(const std::string& of) {
+  return of == "elementwise" || of == "factor" || of == "mse_loss";
+}
+
 // The gradient of an operation keeps its split, and a partial one becomes replicated; or it is
 // replicated, where a dim is too short to be split.
-bool keeps_splits(const MeshRequest& request, const MeshCandidate& candidate) {
-  if (request.call.attributes.get(attribute::of) != "operation") return true;
+bool fits_operands(const MeshRequest& request, const MeshCandidate& candidate) {
+  const std::string& of = request.call.attributes.get(attribute::of);
+  if (is_elementwise(of)) return has_given_partials(request, candidate);
+  if (of != "operation") return true;
   const Placements &given = *request.given[0], &wanted = *candidate.inputs[0];
   bool is_whole = std::all_of(wanted.begin(), wanted.end(),
                               [](const Placement& one) { return one.is_replicate(); });
@@ -80,8 +126,10 @@ StrategyRows operand_rows(const StrategyRequest& call) {
   if (of == "nll_loss") return nll_loss_operand_rows(call);
   if (of == "layer_norm") return layer_norm_operand_rows(call);
   if (of == "convolution") return convolution_operand_rows(call);
+  if (is_elementwise(of)) return elementwise_operand_rows(call, of);
   raise(ErrorKind::value_error, "gradient_operands",
-        "expected operands of nll_loss, layer_norm, convolution or an operation, got those of '{}'",
+        "expected operands of nll_loss, layer_norm, convolution, an elementwise function or an "
+        "operation, got those of '{}'",
         of);
 }
 
@@ -89,7 +137,7 @@ StrategyRows operand_rows(const StrategyRequest& call) {
 
 void gradient_operands_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
-      {"gradient_operands", {.rows = operand_rows, .filter = keeps_splits, .only_aligns = true}},
+      {"gradient_operands", {.rows = operand_rows, .filter = fits_operands, .only_aligns = true}},
   };
   table.add(strategies);
 }

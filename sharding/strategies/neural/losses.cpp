@@ -106,6 +106,8 @@ void losses_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"nll_loss_forward", {.rows = class_loss_rows}},
       {"mse_loss", element_loss()},
+      {"huber_loss", element_loss()},
+      {"smooth_l1_loss", element_loss()},
       {"binary_cross_entropy_with_logits", element_loss()},
   };
   table.add(strategies);

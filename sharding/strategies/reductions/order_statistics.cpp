@@ -24,6 +24,7 @@ void order_statistics_strategies(StrategyTable& table) {
       {"median", {.accepts_short_dims = true}},
       {"median_dim", {.rows = median_rows, .accepts_short_dims = true}},
       {"nanmedian_dim", {.rows = median_rows, .accepts_short_dims = true}},
+      {"mode", {.rows = median_rows, .accepts_short_dims = true}},
       {"nanmedian", {.accepts_short_dims = true}},
   };
   table.add(strategies);

@@ -25,6 +25,25 @@ StrategyRows complex_rows(const StrategyRequest& call) {
                      {ReduceOp::sum, ReduceOp::avg});
 }
 
+// PyTorch views the last dim as one of numbers and one of parts, for which shards must cut it into
+// equal pieces.
+std::vector<MeshCandidate> view_as_real_candidates(const MeshRequest& request) {
+  const Shape& pairs = request.call.outputs[0].shape;
+  std::int64_t last = std::int64_t(pairs.size()) - 2;
+  std::int64_t left = last < 0 ? 1 : pairs[std::size_t(last)];
+  Placements placements = *request.given[0];
+  for (std::size_t mesh_dim = 0; mesh_dim < placements.size(); ++mesh_dim) {
+    Placement& one = placements[mesh_dim];
+    if (one.splits(last + 1)) one = Replicate();
+    if (!one.splits(last)) continue;
+    std::int64_t parts = request.mesh_shape[mesh_dim];
+    bool is_even = one.is_shard() && left % parts == 0;
+    if (is_even) left /= parts;
+    if (!is_even) one = Replicate();
+  }
+  return {{{placements}, {placements}}};
+}
+
 }  // namespace
 
 void aliases_strategies(StrategyTable& table) {
@@ -33,7 +52,7 @@ void aliases_strategies(StrategyTable& table) {
       {"positive", passing()},
       {"view_dtype", {.rows = view_dtype_rows, .accepts_short_dims = true}},
       {"view_as_complex", {.rows = complex_rows}},
-      {"view_as_real", {.rows = complex_rows, .accepts_short_dims = true}},
+      {"view_as_real", {.over_mesh = view_as_real_candidates}},
   };
   table.add(strategies);
 }

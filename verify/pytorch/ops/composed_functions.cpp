@@ -97,7 +97,7 @@ PythonFunctions composed_norms() {
          Dims dims = call.dims("dim");
          bool keepdim = call.flag("keepdim");
          Tensor count = sum(logical_not(ne(still, still)), dims, keepdim);
-         return div(nansum(x, dims, keepdim), count);
+         return div(nansum_of_parts(x, dims, keepdim), count);
        }},
   };
 }

@@ -4,7 +4,6 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/functions/diagonals.h"
 #include "core/ops/functions/reordering.h"
-#include "core/ops/indexing/gathering.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/registry/registry.h"
 #include "core/ops/shapes/joining.h"
@@ -127,12 +126,6 @@ PythonFunctions composed_shapes() {
       {everywhere("diag_embed"), PythonSignature("Tensor self, int offset=0"),
        [](PythonCall& call) -> PythonValue {
          return diag_embed(call.tensor("self"), call.integer("offset"));
-       }},
-      {everywhere("take"), PythonSignature("Tensor self, Tensor index"),
-       [](PythonCall& call) -> PythonValue {
-         Tensor index = call.tensor("index");
-         Tensor flat = reshape(call.tensor("self"), {-1});
-         return reshape(index_select(flat, 0, reshape(index, {-1})), DimSpan(index.shape()));
        }},
       {everywhere("trapezoid", "dx") + " torch.trapz",
        PythonSignature("Tensor self, *, Scalar dx=1, int dim=-1"),

@@ -3,7 +3,9 @@
 #include "core/check/check.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/conversion.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "core/ops/registry/registry.h"
+#include "sharding/strategies/strategy.h"
 
 namespace simmesh {
 
@@ -11,7 +13,8 @@ namespace {
 
 // Ops whose results are of another dtype or a view have no form in place.
 bool has_form_in_place(std::string_view name) {
-  return name != "isfinite" && name != "isinf" && name != "isnan" && name != "positive";
+  return name != "angle" && name != "isfinite" && name != "isinf" && name != "isnan" &&
+         name != "positive";
 }
 
 }  // namespace
@@ -53,6 +56,12 @@ PythonFunction over_dims(std::string names,
           [=](PythonCall& call) -> PythonValue {
             return function(call.tensor("self"), call.dims("dim"), call.flag("keepdim"));
           }};
+}
+
+Tensor nansum_of_parts(const Tensor& x, const Dims& dims, bool keepdim) {
+  Attributes attributes = reduction_attributes(dims, keepdim);
+  attributes.set(attribute::passes_partial = true);
+  return call_one(*find_op("nansum"), {x}, attributes);
 }
 
 PythonFunction scan_along_dim(std::string names,

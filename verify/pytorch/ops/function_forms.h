@@ -33,6 +33,9 @@ PythonFunction with_sizes(std::string names, const char* signature, const char* 
 PythonFunction over_dims(std::string names,
                          Tensor (*function)(const Tensor& x, const DimList& dims, bool keepdim));
 
+// nansum_of_parts is nansum as PyTorch has it, which assumes that no part of a partial sum is NaN.
+Tensor nansum_of_parts(const Tensor& x, const Dims& dims, bool keepdim);
+
 // scan_along_dim returns f(self, dim, *, dtype=None); elements are first converted to the dtype.
 PythonFunction scan_along_dim(std::string names,
                               Tensor (*function)(const Tensor& x, std::int64_t dim));

@@ -195,7 +195,12 @@ const std::vector<StructureGradientCase> window_cases = {
      }},
     {"conv1d",
      {{1, 1, 5}, {2, 1, 2}},
-     [](Given x) -> Outputs { return {conv1d(x[0], x[1], {}, {.stride = 3, .padding = 1})}; }},
+     [](Given x) -> Outputs { return {conv1d(x[0], x[1], {}, {.stride = {3}, .padding = {1}})}; }},
+    {"conv3d",
+     {{1, 2, 3, 2, 4}, {2, 1, 2, 2, 1}, {2}},
+     [](Given x) -> Outputs {
+       return {conv3d(x[0], x[1], x[2], {.stride = {2, 1, 1}, .padding = {1, 0, 1}, .groups = 2})};
+     }},
     {"max_pool2d",
      {{2, 3, 4}},
      [](Given x) -> Outputs {

@@ -24,6 +24,10 @@ bool is_true_at(Tensor (*f)(const Tensor&), double x) {
 TEST(Special, HasTheValuesOfTheFunctions) {
   EXPECT_NEAR(value_at(sinc, 0.5), 0.636619772367581343, 1e-15);
   EXPECT_EQ(value_at(sinc, 0), 1);
+  EXPECT_EQ(value_at(angle, -2), 3.14159265358979324);
+  EXPECT_EQ(value_at(angle, 2), 0);
+  EXPECT_EQ(value_at(angle, -0.0), 0);
+  EXPECT_EQ(to_string(angle(tensor_of<std::int64_t>({1}, {3}))), "float32[1] {0}");
   EXPECT_NEAR(value_at(entr, 0.5), 0.346573590279972655, 1e-15);
   EXPECT_EQ(value_at(entr, 0), 0);
   EXPECT_EQ(value_at(entr, -1), -no_limit);

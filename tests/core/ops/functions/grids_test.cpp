@@ -22,6 +22,18 @@ TEST(Grids, OfTwoVectors) {
   expect_error([] { meshgrid({zeros({1, 1}, DType::float32)}); }, ErrorKind::runtime_error);
 }
 
+TEST(Grids, PowersOfAVector) {
+  Tensor x = tensor_of<float>({2}, {2, 3}), counts = tensor_of<std::uint8_t>({2}, {16, 3});
+  EXPECT_EQ(to_string(vander(x, {.columns = 4})), "float32[2, 4] {8, 4, 2, 1, 27, 9, 3, 1}");
+  EXPECT_EQ(to_string(vander(counts, {.columns = 3, .increasing = true})),
+            "int64[2, 3] {1, 16, 256, 1, 3, 9}");
+  EXPECT_EQ(to_string(vander(x)), "float32[2, 2] {2, 1, 3, 1}");
+  EXPECT_EQ(to_string(vander(x, {.columns = 1})), "float32[2, 1] {1, 1}");
+  EXPECT_EQ(to_string(vander(x, {.columns = 0}).shape()), "[2, 0]");
+  expect_error([&] { vander(x, {.columns = -1}); }, ErrorKind::runtime_error);
+  expect_error([] { vander(zeros({2, 2}, DType::float32)); }, ErrorKind::runtime_error);
+}
+
 TEST(Grids, PlacesOfTriangles) {
   EXPECT_EQ(to_string(tril_indices({.rows = 2, .columns = 3})), "int64[2, 3] {0, 1, 1, 0, 0, 1}");
   EXPECT_EQ(to_string(triu_indices({.rows = 2, .columns = 3, .diagonal = 1})),

@@ -80,6 +80,15 @@ TEST(Gathering, SixteenBitSumsAreRoundedOnce) {
   EXPECT_EQ(to_string(scatter_add(x, 0, tensor_of<Whole>({2}, {0, 0}), unit)), "bfloat16[1] {258}");
 }
 
+TEST(Gathering, TakeReadsTheFlatTensor) {
+  Tensor x = counted({2, 3});
+  EXPECT_EQ(to_string(take(t(x), tensor_of<Whole>({2, 2}, {0, 1, -1, 2}))),
+            "float32[2, 2] {0, 3, 5, 1}");
+  expect_error([&] { take(x, tensor_of<Whole>({1}, {6})); }, ErrorKind::index_error);
+  expect_error([&] { take(x, tensor_of<Whole>({1}, {-7})); }, ErrorKind::index_error);
+  expect_error([&] { take(x, x); }, ErrorKind::index_error);
+}
+
 TEST(Gathering, OneHot) {
   EXPECT_EQ(to_string(one_hot(tensor_of<Whole>({2}, {1, 0}))), "int64[2, 2] {0, 1, 1, 0}");
   EXPECT_EQ(to_string(one_hot(tensor_of<Whole>({}, {1}), 3)), "int64[3] {0, 1, 0}");

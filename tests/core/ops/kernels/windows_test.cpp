@@ -39,13 +39,25 @@ TEST(Windows, RefuseWhatDoesntFit) {
 // If this fails, an image's elements meet other weights than theirs.
 TEST(Windows, UnfoldPutsEachWindowIntoAColumn) {
   const float image[] = {1, 2, 3, 4};  // 2 x 2
-  Windows windows{.image = {2, 2}, .kernel = {1, 2}, .padding = {0, 1}};
-  ASSERT_THAT(windows.count(), ElementsAre(2, 3));
+  VolumeWindows windows{.image = {1, 2, 2}, .kernel = {1, 1, 2}, .padding = {0, 0, 1}};
+  ASSERT_THAT(windows.count(), ElementsAre(1, 2, 3));
   std::vector<float> columns(12, -7);
   unfold(reinterpret_cast<const std::byte*>(image), 1, DType::float32, windows,
          {.target = reinterpret_cast<std::byte*>(columns.data()), .row_stride = 6});
   // The left elements of the six windows, then the right ones.
   EXPECT_THAT(columns, ElementsAre(0, 1, 2, 0, 3, 4, 1, 2, 0, 3, 4, 0));
+}
+
+// If this fails, the layers of a volume are taken for rows.
+TEST(Windows, UnfoldGoesThroughLayers) {
+  const float volume[] = {1, 2, 3, 4, 5, 6};  // 3 x 1 x 2
+  VolumeWindows windows{
+      .image = {3, 1, 2}, .kernel = {2, 1, 1}, .stride = {2, 1, 1}, .padding = {1, 0, 0}};
+  ASSERT_THAT(windows.count(), ElementsAre(2, 1, 2));
+  std::vector<float> columns(8, -7);
+  unfold(reinterpret_cast<const std::byte*>(volume), 1, DType::float32, windows,
+         {.target = reinterpret_cast<std::byte*>(columns.data()), .row_stride = 4});
+  EXPECT_THAT(columns, ElementsAre(0, 0, 3, 4, 1, 2, 5, 6));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ double element_at(const Tensor& x, std::initializer_list<std::int64_t> place) {
 }
 
 // The sum over channel and kernel that defines a convolution. Small integers add up exactly.
-double by_hand(const Tensor& x, const Tensor& weight, const Convolution2d& options,
+double by_hand(const Tensor& x, const Tensor& weight, const Convolution& options,
                std::array<std::int64_t, 4> place) {
   auto [image, out, row, column] = place;
   std::int64_t channels = weight.size(1), group = out / (weight.size(0) / options.groups);
@@ -31,8 +31,10 @@ double by_hand(const Tensor& x, const Tensor& weight, const Convolution2d& optio
   for (std::int64_t c = 0; c < channels; ++c)
     for (std::int64_t i = 0; i < weight.size(2); ++i)
       for (std::int64_t j = 0; j < weight.size(3); ++j) {
-        std::int64_t r = row * options.stride[0] - options.padding[0] + i * options.dilation[0];
-        std::int64_t s = column * options.stride[1] - options.padding[1] + j * options.dilation[1];
+        std::int64_t r =
+            row * options.stride.front() - options.padding.front() + i * options.dilation.front();
+        std::int64_t s =
+            column * options.stride.back() - options.padding.back() + j * options.dilation.back();
         if (r < 0 || s < 0 || r >= x.size(2) || s >= x.size(3)) continue;
         sum +=
             element_at(x, {image, group * channels + c, r, s}) * element_at(weight, {out, c, i, j});
@@ -41,10 +43,10 @@ double by_hand(const Tensor& x, const Tensor& weight, const Convolution2d& optio
 }
 
 TEST(Convolution, EqualsItsDefinition) {
-  for (const Convolution2d& options :
-       {Convolution2d{}, Convolution2d{.stride = {2, 1}, .padding = {1, 2}},
-        Convolution2d{.padding = {2, 0}, .dilation = {2, 1}}, Convolution2d{.groups = 2},
-        Convolution2d{.stride = {3, 2}, .padding = {1, 1}, .dilation = {1, 2}, .groups = 2}}) {
+  for (const Convolution& options :
+       {Convolution{}, Convolution{.stride = {2, 1}, .padding = {1, 2}},
+        Convolution{.padding = {2, 0}, .dilation = {2, 1}}, Convolution{.groups = 2},
+        Convolution{.stride = {3, 2}, .padding = {1}, .dilation = {1, 2}, .groups = 2}}) {
     Tensor x = small({2, 4, 6, 5}, 1), weight = small({6, 4 / options.groups, 3, 2}, 2);
     Tensor y = conv2d(x, weight, {}, options);
     for (std::int64_t n = 0; n < y.size(0); ++n)
@@ -59,9 +61,25 @@ TEST(Convolution, OfRowsWithBias) {
   Tensor x = tensor_of<float>({1, 1, 4}, {1, 2, 3, 4});
   Tensor weight = tensor_of<float>({1, 1, 2}, {1, 10}), bias = tensor_of<float>({1}, {0.5});
   EXPECT_EQ(to_string(conv1d(x, weight, bias)), "float32[1, 1, 3] {21.5, 32.5, 43.5}");
-  EXPECT_EQ(to_string(conv1d(x, weight, {}, {.stride = 2, .padding = 1})),
+  EXPECT_EQ(to_string(conv1d(x, weight, {}, {.stride = {2}, .padding = {1}})),
             "float32[1, 1, 3] {10, 32, 4}");
   EXPECT_EQ(to_string(conv1d(select(x, 0, 0), weight)), "float32[1, 3] {21, 32, 43}");
+}
+
+// A volume whose kernel has one layer is convolved layer by layer. If this fails, layers are mixed.
+TEST(Convolution, OfVolumes) {
+  Tensor x = small({2, 2, 3, 4, 4}, 1), weight = small({2, 2, 1, 2, 2}, 2);
+  Tensor y = conv3d(x, weight, {}, {.stride = {1, 2, 1}, .padding = {0, 1, 1}});
+  for (std::int64_t layer = 0; layer < 3; ++layer)
+    EXPECT_EQ(to_string(select(y, 2, layer)),
+              to_string(conv2d(select(x, 2, layer), select(weight, 2, 0), {},
+                               {.stride = {2, 1}, .padding = {1, 1}})));
+  Tensor line = tensor_of<double>({1, 1, 4, 1, 1}, {1, 2, 3, 4});
+  EXPECT_EQ(to_string(conv3d(line, tensor_of<double>({1, 1, 2, 1, 1}, {1, 10}), {},
+                             {.stride = {2, 1, 1}, .padding = {1, 0, 0}})),
+            "float64[1, 1, 3, 1, 1] {10, 32, 4}");
+  EXPECT_EQ(to_string(conv3d(select(line, 0, 0), tensor_of<double>({1, 1, 1, 1, 1}, {2})).shape()),
+            "[1, 4, 1, 1]");
 }
 
 TEST(Convolution, WrongSizesAreRefused) {
@@ -72,6 +90,8 @@ TEST(Convolution, WrongSizesAreRefused) {
   EXPECT_THROW(conv2d(x, small({3, 1, 1, 1}, 1), {}, {.groups = 2}), Error);
   EXPECT_THROW(conv2d(x, small({2, 2, 1, 1}, 1), {}, {.stride = {0, 1}}), Error);
   EXPECT_THROW(conv2d(x, converted(small({2, 2, 1, 1}, 1), DType::float32)), Error);
+  EXPECT_THROW(conv3d(x, small({2, 2, 1, 1}, 1)), Error);
+  EXPECT_THROW(conv2d(x, small({2, 2, 1, 1}, 1), {}, {.stride = {1, 1, 1}}), Error);
 }
 
 }  // namespace

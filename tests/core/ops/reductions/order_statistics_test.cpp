@@ -5,6 +5,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/tensor/formula.h"
 #include "tests/core/gradients/gradient_case.h"
 #include "tests/expect_error.h"
 
@@ -30,6 +31,21 @@ TEST(OrderStatistics, MedianIsTheLowerOfTwo) {
   expect_error([] { median(zeros({0}, DType::float32), 0); }, ErrorKind::index_error);
 }
 
+// Rows of more than 16 elements are sorted by another part of the library's algorithm; these places
+// are PyTorch's.
+TEST(OrderStatistics, ModeIsTheSmallestOfTheMostFrequent) {
+  Tensor x = tensor_of<float>({2, 5}, {2, 1, 2, 1, 3, rank_nan, rank_nan, 1, 0, 0});
+  EXPECT_EQ(to_string(mode(x).values), "float32[2] {1, 0}");
+  EXPECT_EQ(to_string(mode(x).indices), "int64[2] {3, 4}");
+  EXPECT_EQ(to_string(mode(x, 0, true).values.shape()), "[1, 5]");
+  EXPECT_EQ(to_string(mode(full({}, DType::float32, 3)).indices), "int64[] {0}");
+  Tensor many = formula({40}, {.rule = Rule::index, .seed = 3, .below = 3, .dtype = DType::int64});
+  EXPECT_EQ(to_string(mode(many).values), "int64[] {1}");
+  EXPECT_EQ(to_string(mode(many).indices), "int64[] {12}");
+  EXPECT_EQ(to_string(mode(zeros({2, 0}, DType::float32), 0).values.shape()), "[0]");
+  expect_error([] { mode(zeros({0}, DType::float32)); }, ErrorKind::index_error, "mode");
+}
+
 TEST(OrderStatistics, QuantileLiesBetweenNeighbours) {
   Tensor x = tensor_of<double>({2, 4}, {3, 0, 1, 2, 30, 0, 10, 20});
   EXPECT_EQ(to_string(quantile(x, {.q = 0.5})), "float64[2] {1.5, 15}");
@@ -49,6 +65,7 @@ TEST(OrderStatistics, Gradients) {
       {"median", [](const Inputs& in) { return median(in[0] * in[0]); }, x},
       {"nanmedian", [](const Inputs& in) { return nanmedian(in[0] * in[0]); }, x},
       {"median of a dim", [](const Inputs& in) { return median(in[0] * in[0], 1).values; }, x},
+      {"mode", [](const Inputs& in) { return mode(in[0] * in[0], 1).values; }, x},
       {"quantile", [](const Inputs& in) { return quantile(in[0] * in[0], {.q = 0.3}); }, x},
   });
 }

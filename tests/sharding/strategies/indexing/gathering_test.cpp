@@ -53,6 +53,14 @@ TEST(GatheringStrategies, IndexSelectOfEverySplit) {
         {.schedules = {"fifo"}});
 }
 
+TEST(GatheringStrategies, TakeOfEverySplit) {
+  expect_whole_bits(
+      {.name = "take",
+       .inputs = {values({3, 4}, {Partial(), Partial(ReduceOp::max)}), indices({5}, 12)},
+       .function = [](Given x) -> Tensors { return {take(x[0], x[1])}; }},
+      {.schedules = {"fifo"}});
+}
+
 TEST(GatheringStrategies, TakeAlongDimAndOneHot) {
   expect_whole_bits(
       {.name = "take_along_dim",

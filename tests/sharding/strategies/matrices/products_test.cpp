@@ -39,6 +39,37 @@ TEST(ProductStrategies, VectorsEqualOneDevice) {
                            {{5}, shards_and(1, {partial_sum, partial_average})}));
 }
 
+TEST(ProductStrategies, AddedVectorsEqualOneDevice) {
+  for (Scales scales : {Scales{}, Scales{.beta = 0, .alpha = 2}, Scales{.beta = -2}})
+    expect_whole_bits(
+        {"addmv",
+         {{{4}, shards_and(1, {partial_sum, partial_max})},
+          {{4, 3}, shards_and(2, {partial_sum})},
+          {{3}, shards_and(1)}},
+         [scales](gsl::span<const Tensor> x) { return Outputs{addmv(x[0], x[1], x[2], scales)}; }},
+        {.meshes = {{2}, {2, 2}}, .schedules = {"fifo"}});
+}
+
+// An average stays one beside a replicated product; an unused addend may lie anywhere.
+TEST(ProductStrategies, AverageAddendsStay) {
+  World world({.ranks = 2});
+  Outcome outcome = world.run([&](Rank&) {
+    DeviceMesh mesh = init_device_mesh({2});
+    auto placed = [&](const Placement& addend, const Placement& a, const Placement& b,
+                      const Scales& scales) {
+      DTensor x = distributed(formula({6}, {.seed = 1}), mesh, {addend});
+      DTensor matrix = distributed(formula({6, 4}, {.seed = 2}), mesh, {a});
+      DTensor vector = distributed(formula({4}, {.seed = 3}), mesh, {b});
+      return to_string(DTensor::of(addmv(x, matrix, vector, scales)).placements());
+    };
+    Placement whole = Replicate();
+    EXPECT_EQ(placed(partial_average, Shard(1), Shard(0), {}), "P(avg)");
+    EXPECT_EQ(placed(partial_max, whole, whole, {}), "R");
+    EXPECT_EQ(placed(partial_max, Shard(1), Shard(0), {.beta = 0}), "P(sum)");
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
 // A vector becomes parts of a sum because the matrix must move, though nothing is such a sum.
 TEST(ProductStrategies, VectorsBecomePartialOnlyBesideASum) {
   for (std::size_t ranks : {2u, 3u}) {

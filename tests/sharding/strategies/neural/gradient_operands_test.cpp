@@ -1,5 +1,7 @@
 #include "core/ops/neural/gradient_operands.h"
 
+#include "core/gradients/aligned_operands.h"
+#include "core/ops/compute_mode.h"
 #include "core/ops/kernels/normalized_groups.h"
 #include "core/ops/neural/losses.h"
 #include "core/tensor/formula.h"
@@ -46,6 +48,34 @@ SIMMESH_TEST(GradientOperandsStrategies, OperandsComeBackInOneLayout,
       "S(0) S(0)");
   EXPECT_EQ(layout_of(gradient_operands(std::vector<Tensor>{on(images, Shard(0))}, of_convolution)),
             "R");
+}
+
+// If operands stayed apart, or moved while gradients are recorded, a backward pass would run other
+// collectives than PyTorch's.
+SIMMESH_TEST(GradientOperandsStrategies, ElementwiseOperandsMeetOnce,
+             {.mesh = {2}, .schedules = 6}) {
+  Tensor whole = operand(Dims{4, 2}, 1);
+  Tensor kept = distribute_tensor(whole, mesh, {Replicate()}).as_tensor();
+  Tensor cut = distribute_tensor(whole, mesh, {Shard(1)}).as_tensor();
+  Tensor parts = from_local(whole, mesh, {Partial()}).as_tensor();
+  EXPECT_EQ(layout_of(aligned_operands({kept, cut}, "elementwise")), "R S(1)");
+  NoGrad scope;
+  EXPECT_EQ(layout_of(aligned_operands({kept, cut}, "elementwise")), "S(1) S(1)");
+  EXPECT_EQ(layout_of(aligned_operands({kept, kept}, "elementwise")), "R R");
+  EXPECT_EQ(layout_of(aligned_operands({parts, kept}, "elementwise")), "R R");
+  EXPECT_EQ(layout_of(aligned_operands({parts, kept}, "factor")), "P(sum) R");
+  EXPECT_EQ(layout_of(aligned_operands({kept, parts, parts}, "mse_loss")), "R P(sum) P(sum)");
+  EXPECT_EQ(aligned_operands({whole, whole}, "elementwise")[1].storage(), whole.storage());
+}
+
+// PyTorch takes, among layouts that cost nothing, the one that cuts the free mesh dim too.
+SIMMESH_TEST(GradientOperandsStrategies, PiecesAreTriedBeforeTheWhole,
+             {.mesh = {2, 2}, .schedules = 6}) {
+  NoGrad scope;
+  Tensor whole = operand(Dims{4, 2}, 1);
+  Tensor kept = distribute_tensor(whole, mesh, {Replicate(), Replicate()}).as_tensor();
+  Tensor cut = distribute_tensor(whole, mesh, {Replicate(), Shard(0)}).as_tensor();
+  EXPECT_EQ(layout_of(aligned_operands({kept, cut}, "elementwise")), "S(1),S(0) S(1),S(0)");
 }
 
 // Only a mean is divided by the weight of all targets, which must be whole for that.

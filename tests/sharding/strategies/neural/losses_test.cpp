@@ -38,12 +38,14 @@ TEST(LossStrategies, ClassLossesEqualOneDevice) {
 // A mean of means is right for pieces of equal sizes only.
 TEST(LossStrategies, ElementLossesEqualOneDevice) {
   for (LossReduction reduction : reductions) {
-    expect_whole_bits(
-        {"mse_loss",
-         {{{4, 4}, shards_and(2, {partial_min})}, {{4, 4}, shards_and(2)}},
-         [reduction](gsl::span<const Tensor> x) {
-           return Outputs{mse_loss(x[0], x[1], reduction), l1_loss(x[0], x[1], reduction)};
-         }});
+    expect_whole_bits({"mse_loss",
+                       {{{4, 4}, shards_and(2, {partial_min})}, {{4, 4}, shards_and(2)}},
+                       [reduction](gsl::span<const Tensor> x) {
+                         return Outputs{mse_loss(x[0], x[1], reduction),
+                                        l1_loss(x[0], x[1], reduction),
+                                        huber_loss(x[0], x[1], reduction, 0.75),
+                                        smooth_l1_loss(x[0], x[1], reduction, 0.5)};
+                       }});
     expect_whole_bits({"mse_loss of a broadcast target",
                        {{{4, 2}, shards_and(2)}, {{1, 2}, shards_and(2)}},
                        [reduction](gsl::span<const Tensor> x) {

@@ -22,6 +22,16 @@ TEST(ExtremeStrategies, ExtremesEqualOneDevice) {
     }
 }
 
+TEST(ExtremeStrategies, BothExtremesEqualOneDevice) {
+  for (const Shape& shape : {Shape{3, 4}, Shape{5, 2}})
+    expect_whole_bits(of_one("aminmax", {shape, extremes_alphabet}, [&](const Tensor& x) {
+      SmallestAndLargest of_all = aminmax(x), of_rows = aminmax(x, -1, true),
+                         of_columns = aminmax(x, 0);
+      return Outputs{of_all.min,  of_all.max,     of_rows.min,
+                     of_rows.max, of_columns.min, of_columns.max};
+    }));
+}
+
 TEST(ExtremeStrategies, ExtremesOfIntegersEqualOneDevice) {
   for (DType dtype : {DType::int64, DType::int32, DType::uint8, DType::boolean}) {
     Formula data = {.rule = dtype == DType::boolean ? Rule::boolean : Rule::small, .dtype = dtype};

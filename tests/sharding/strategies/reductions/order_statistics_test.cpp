@@ -18,6 +18,12 @@ TEST(OrderStatisticsStrategies, MediansEqualOneDevice) {
   }));
 }
 
+TEST(OrderStatisticsStrategies, ModesEqualOneDevice) {
+  expect_whole_bits(of_one("mode", {{3, 4}, shards_and(2, {partial_sum})}, [](const Tensor& x) {
+    return Outputs{mode(x).values, mode(x, 0).indices, mode(x, 1, true).values};
+  }));
+}
+
 TEST(OrderStatisticsStrategies, QuantilesEqualOneDevice) {
   expect_whole_bits(of_one("quantile", {{3, 4}, shards_and(2)}, [](const Tensor& x) {
     return Outputs{quantile(x, {.q = 0.5, .dim = 1}), quantile(x, {.q = 0.25, .dim = 0})};

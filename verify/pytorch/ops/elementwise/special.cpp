@@ -64,7 +64,7 @@ PythonFunctions special_functions() {
          return prelu_kernel(x, of_channels(call.tensor("weight"), x));
        }},
   };
-  add_unary_functions(functions, {"deg2rad", "erfinv", "frac", "i0", "rad2deg", "sinc"});
+  add_unary_functions(functions, {"angle", "deg2rad", "erfinv", "frac", "i0", "rad2deg", "sinc"});
   return functions;
 }
 

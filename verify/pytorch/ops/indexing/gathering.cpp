@@ -30,6 +30,10 @@ PythonFunctions gathering_functions() {
        [](PythonCall& call) -> PythonValue {
          return index_select(call.tensor("self"), call.integer("dim"), call.tensor("index"));
        }},
+      {everywhere("take"), PythonSignature("Tensor self, Tensor index"),
+       [](PythonCall& call) -> PythonValue {
+         return take(call.tensor("self"), call.tensor("index"));
+       }},
       {"torch.nn.functional.embedding",
        PythonSignature("Tensor input, Tensor weight, int? padding_idx=None, "
                        "float? max_norm=None, float norm_type=2, bool scale_grad_by_freq=False, "

@@ -50,6 +50,13 @@ PythonFunctions extremes_functions() {
       indexing(everywhere("argmax"), argmax),
       indexing(everywhere("argmin"), argmin),
   };
+  functions.push_back(
+      {everywhere("aminmax"), PythonSignature("Tensor self, *, int? dim=None, bool keepdim=False"),
+       [](PythonCall& call) -> PythonValue {
+         SmallestAndLargest found =
+             aminmax(call.tensor("self"), call.integer_if("dim"), call.flag("keepdim"));
+         return std::vector<Tensor>{found.min, found.max};
+       }});
   add_extreme(functions, "max", max, max, maximum);
   add_extreme(functions, "min", min, min, minimum);
   return functions;

@@ -16,6 +16,11 @@ PythonFunctions order_statistics_functions() {
          return values_and_indices(
              median(call.tensor("self"), call.integer("dim"), call.flag("keepdim")));
        }},
+      {everywhere("mode"), PythonSignature("Tensor self, int dim=-1, bool keepdim=False"),
+       [](PythonCall& call) -> PythonValue {
+         return values_and_indices(
+             mode(call.tensor("self"), call.integer("dim"), call.flag("keepdim")));
+       }},
   };
 }
 

@@ -1,9 +1,5 @@
 #include "core/ops/reductions/sums.h"
 
-#include "core/ops/call.h"
-#include "core/ops/kernels/reduction_call.h"
-#include "core/ops/registry/registry.h"
-#include "sharding/strategies/strategy.h"
 #include "verify/pytorch/ops/function_forms.h"
 #include "verify/pytorch/ops/python_functions.h"
 
@@ -38,10 +34,7 @@ PythonFunctions sums_functions() {
        prod_call},
       {everywhere("nansum"), PythonSignature("Tensor self, int[]? dim=None, bool keepdim=False"),
        [](PythonCall& call) -> PythonValue {
-         // PyTorch assumes that no part of a partial sum is NaN.
-         Attributes attributes = reduction_attributes(call.dims("dim"), call.flag("keepdim"));
-         attributes.set(attribute::passes_partial = true);
-         return call_one(*find_op("nansum"), {call.tensor("self")}, attributes);
+         return nansum_of_parts(call.tensor("self"), call.dims("dim"), call.flag("keepdim"));
        }},
       over_dims(everywhere("any", "default dim dims"), any),
       over_dims(everywhere("all", "default dim dims"), all),

@@ -17,7 +17,8 @@ namespace simmesh {
 //   "convolution"   the images and the gradient of the result; or a weight alone, which is whole
 //   "elementwise"   a gradient and the inputs of a function of each element, which broadcast
 //   "factor"        the same, where partial sums of the gradient pass
-//   "mse_loss"      the same, where partial sums of the gradient pass, or those of both inputs
+//   "mse_loss"      the same, where partial sums of the gradient pass, or those of both inputs, or
+//                   partial averages of one
 //   "operation"     a gradient that lies anywhere; its partial sums are added up and rounded
 std::vector<Tensor> gradient_operands(gsl::span<const Tensor> tensors,
                                       const Attributes& attributes);

@@ -64,8 +64,10 @@ StrategyRows convolution_operand_rows(const StrategyRequest& call) {
 }
 
 // Adds a row with sums or averages for those operands whose bits are set, in the order of inputs.
-void add_partial_operands(StrategyRows& rows, std::size_t count, unsigned partial) {
-  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg}) {
+void add_partial_operands(StrategyRows& rows, std::size_t count, unsigned partial,
+                          std::initializer_list<ReduceOp> reductions = {ReduceOp::sum,
+                                                                        ReduceOp::avg}) {
+  for (ReduceOp op : reductions) {
     StrategyRow::Entries entries;
     for (std::size_t i = 0; i < count; ++i)
       entries.push_back((partial >> i & 1) != 0 ? Placement(Partial(op)) : Replicate());
@@ -82,7 +84,12 @@ StrategyRows elementwise_operand_rows(const StrategyRequest& call, const std::st
       elementwise_rows({call.inputs, gsl::span<const TensorType>(&result, 1), call.attributes});
   for (StrategyRow& row : rows) row.outputs = row.inputs;
   if (of != "elementwise") add_partial_operands(rows, count, 0b001);
-  if (of == "mse_loss") add_partial_operands(rows, count, 0b110);
+  if (of == "mse_loss") {
+    add_partial_operands(rows, count, 0b110);
+    // An average that is shifted by a whole tensor stays one.
+    add_partial_operands(rows, count, 0b010, {ReduceOp::avg});
+    add_partial_operands(rows, count, 0b100, {ReduceOp::avg});
+  }
   rows.push_back(unchanged(StrategyRow::Entries(count, Replicate())));
   return linear_in(call, std::move(rows));
 }

@@ -65,6 +65,8 @@ SIMMESH_TEST(GradientOperandsStrategies, ElementwiseOperandsMeetOnce,
   EXPECT_EQ(layout_of(aligned_operands({parts, kept}, "elementwise")), "R R");
   EXPECT_EQ(layout_of(aligned_operands({parts, kept}, "factor")), "P(sum) R");
   EXPECT_EQ(layout_of(aligned_operands({kept, parts, parts}, "mse_loss")), "R P(sum) P(sum)");
+  Tensor average = from_local(whole, mesh, {Partial(ReduceOp::avg)}).as_tensor();
+  EXPECT_EQ(layout_of(aligned_operands({kept, average, kept}, "mse_loss")), "R P(avg) R");
   EXPECT_EQ(aligned_operands({whole, whole}, "elementwise")[1].storage(), whole.storage());
 }
 

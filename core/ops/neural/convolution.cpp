@@ -99,7 +99,7 @@ TensorTypes convolution_type(Types inputs, const Attributes& attributes) {
 }
 
 // One group of the channels of one image.
-struct Part {
+struct ImageGroup {
   std::int64_t image;
   std::int64_t group;
   std::int64_t groups;
@@ -133,7 +133,7 @@ void convolution_kernel(Inputs inputs, const Attributes& attributes, gsl::span<T
   Tensor columns = empty({weight.size(1) * channel_size(weight), count}, x.dtype());
   for (std::int64_t image = 0; image < x.size(0); ++image)
     for (std::int64_t group = 0; group < options.groups; ++group) {
-      Part part{image, group, options.groups};
+      ImageGroup part{image, group, options.groups};
       unfold(part.of(x).data(), weight.size(1), x.dtype(), windows,
              {columns.mutable_data(), count});
       Tensor target = part.of(out).view(Dims{rows, count});
@@ -161,7 +161,7 @@ WeightProduct weight_product(const Tensor& x, const Tensor& gradient, const Shap
   Tensor columns = empty({weight[1] * channel_size(weight), images * count}, x.dtype());
   std::int64_t bytes = std::int64_t(bytes_per_element(x.dtype()));
   for (std::int64_t image = 0; image < images; ++image)
-    unfold(Part{image, group, options.groups}.of(x).data(), weight[1], x.dtype(), windows,
+    unfold(ImageGroup{image, group, options.groups}.of(x).data(), weight[1], x.dtype(), windows,
            {columns.mutable_data() + image * count * bytes, images * count});
   Tensor of_group = gradient.narrow({.dim = 1, .start = group * rows, .length = rows});
   return {of_group.transpose(0, 1).contiguous().view(Dims{rows, images * count}),

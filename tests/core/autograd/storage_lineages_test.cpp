@@ -58,7 +58,7 @@ TEST(StorageLineages, ATensorFollowsPartsThatAreGone) {
   EXPECT_EQ(gradient_after(c, w), 3 * (1 + 2));
 }
 
-// The report of a refused pass asks for the tape of a saved tensor, which mustn't own it after that.
+// The report of a refused pass asks for the tape of a saved tensor, which must not own it then.
 TEST(StorageLineages, ARefusedPassLeavesNothingAlive) {
   World world({.ranks = 1});
   Outcome outcome = world.run([](Rank&) {

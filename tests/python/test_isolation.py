@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
+import multiprocessing
 import os
 import queue
 import random
@@ -516,3 +517,20 @@ def test_a_forked_child_is_no_rank() -> None:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     assert on_ranks(program) == [7] * 4
+
+
+def test_processes_that_ranks_leave_are_the_hosts() -> None:
+    """Would fail if the host's exit hook refused to join them, or if daemons went on."""
+
+    def program() -> None:
+        context = multiprocessing.get_context("fork")
+        context.Process(target=time.sleep, args=(600,), daemon=True).start()
+        context.Process(target=os._exit, args=(3,)).start()
+
+    begin = time.perf_counter()
+    on_ranks(program)
+    assert not any(child.daemon for child in multiprocessing.active_children())
+    for child in multiprocessing.active_children():  # as the exit hook does
+        child.join()
+    assert not multiprocessing.active_children()
+    assert time.perf_counter() - begin < 60

@@ -67,8 +67,12 @@ def _check_thread() -> None:
 
 def refuse_thread() -> NoReturn:
     """Raises RuntimeError for a thread, or a forked process, that uses groups and is no rank's."""
+    # Python would keep an object for a thread that it doesn't know.
+    known: dict[int, threading.Thread] = threading._active  # type: ignore[attr-defined]
+    thread = known.get(threading.get_ident())
+    name = "that Python didn't start" if thread is None else thread.name
     raise RuntimeError(
         "[torch/world] expected the thread of a rank, or one that a rank started by "
-        f"threading.Thread, got the thread {threading.current_thread().name}; a process that a "
+        f"threading.Thread, got the thread {name}; a process that a "
         "rank starts can't communicate"
     )

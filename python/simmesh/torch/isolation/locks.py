@@ -6,6 +6,7 @@ that exist before the run. When nobody can run, the report says who waits for wh
 
 from __future__ import annotations
 
+import _imp
 import _queue
 import _thread
 import contextlib
@@ -53,8 +54,10 @@ def install(patches: Patches) -> None:
 
 
 def let_others_run() -> None:
-    """A point of the schedule, if this thread's rank has other threads."""
-    if rank_state.has_threads():
+    """A point of the schedule, if this thread's rank has other threads. A finalizer may run while
+    Python holds its lock for imports, without which no other thread could fork.
+    """
+    if rank_state.has_threads() and not _imp.lock_held():
         _core.yield_now()
 
 

@@ -177,13 +177,13 @@ void ExactContent::settle(gsl::span<const std::int64_t> places, const CarriedSum
   if (low.empty()) low.resize(std::size_t(count), 0);
   std::vector<std::int64_t> kept;
   for (std::size_t k = 0; k < places.size(); ++k) {
-    auto i = std::size_t(places[k]), index = k;
+    auto i = std::size_t(places[k]);
     auto set = [&](const ExactPair& pair) {
       high[i] = pair.high;
       low[i] = pair.low;
     };
-    if (!sums.non_finite().empty() && sums.non_finite()[index] != 0) {
-      set({NonFiniteTerms::value(sums.non_finite()[index])});
+    if (!sums.non_finite().empty() && sums.non_finite()[k] != 0) {
+      set({NonFiniteTerms::value(sums.non_finite()[k])});
       continue;
     }
     ExactPair pair = pair_of(sums, std::int64_t(k));

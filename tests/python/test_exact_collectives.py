@@ -235,6 +235,22 @@ def test_other_reductions_and_dtypes() -> None:
     checked(program)
 
 
+def test_complex_elements() -> None:
+    """If this fails, a part of a complex element is rounded, or exchanged with the other one."""
+
+    def program(rank: int) -> list[tuple[torch.Tensor, list[Fraction]]]:
+        whole = torch.view_as_complex(part(rank, 8).view(4, 2))
+        dist.all_reduce(whole)
+        shared = torch.view_as_complex(part(rank, 8).view(4, 2))
+        dist.broadcast(shared, 1)
+        return [
+            (torch.view_as_real(whole), summed(8)),
+            (torch.view_as_real(shared), fractions_of(1, 8)),
+        ]
+
+    checked(program)
+
+
 def test_roots_are_moved() -> None:
     """If this fails, a norm that is moved is rounded, or a sum takes what is under a root."""
 

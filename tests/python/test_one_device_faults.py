@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from torch.distributed.tensor import DeviceMesh
+from torch.distributed.tensor import DeviceMesh, DTensor, Replicate
 
 import one_device_by_hand as by_hand
 import one_device_layers as layers
@@ -215,6 +215,20 @@ def test_a_parameter_without_a_gradient_on_some_ranks() -> None:
 
     line = first_line(report_of(program, dp=2))
     assert "gradient of Linear.weight" in line and "rank 0 has one, rank 1 has none" in line
+
+
+def test_ranks_that_are_not_what_they_declare() -> None:
+    """Would fail if one group of ranks that hold other elements hid behind a healthy group."""
+
+    def program(mesh: DeviceMesh) -> None:
+        x = programs.seeded(4, 2)
+        if mesh["dp"].get_local_rank() == 1 and mesh["tp"].get_local_rank() == 1:
+            x = x + 1
+        for _ in range(2):
+            simmesh.note("x", DTensor.from_local(x, mesh["tp"], [Replicate()], run_check=False))
+
+    line = first_line(report_of(program, dp=2, tp=2))
+    assert "says that it is replicated, but rank 3 has other elements than rank 2" in line
 
 
 def test_parameters_with_other_names_are_told() -> None:

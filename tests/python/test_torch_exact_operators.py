@@ -292,6 +292,29 @@ def test_results_and_gradients_are_those_of_float64(name: str) -> None:
         assert (wide - other).abs().max().item() <= 64 * 2**-53 * scale, name
 
 
+def test_complex_numbers_are_multiplied_exactly() -> None:
+    """Would fail if a rotation by complex numbers, or its gradient, were rounded by parts."""
+
+    def rotated(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
+        turns = torch.view_as_complex(torch.stack([angles.cos(), angles.sin()], -1)).detach()
+        turned = torch.view_as_complex(x.unflatten(-1, (-1, 2))) * turns
+        return torch.view_as_real(turned).flatten(-2)
+
+    doubles = [torch.randn(3, 6, dtype=torch.float64), torch.randn(3, dtype=torch.float64)]
+    operands = [each.float() for each in doubles]
+    expected = gradients(rotated, *(each.double() for each in operands))
+    with exact_operators():
+        found = gradients(rotated, *operands)
+        numbers = torch.view_as_complex(torch.randn(4, 2) / 3)
+        assert torch.equal(torch.view_as_real(numbers.clone() * 3), torch.view_as_real(numbers) * 3)
+        assert torch.equal(torch.view_as_real(numbers.conj().resolve_conj()),
+                           torch.view_as_real(numbers) * torch.tensor([1.0, -1.0]))  # fmt: skip
+        with pytest.raises(NotImplementedError, match="complex numbers"):
+            numbers.exp()
+    for one, other in zip(found, expected):
+        assert (one.double() - other).abs().max().item() < 1e-5
+
+
 def test_refusal_names_operator_line_and_way_out() -> None:
     """Would fail if an operator without an exact form were computed inexactly, or not named."""
 

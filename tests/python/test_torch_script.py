@@ -135,3 +135,13 @@ def test_a_crash_in_c_code_names_rank_calls_and_command(tmp_path: Path) -> None:
     assert "[engine/crash] rank 1 was ended by SIGSEGV" in ran.stderr
     assert 'crash.py", line 4' in ran.stderr
     assert "reproduce: python -m simmesh.torch --ranks 2" in ran.stderr
+
+
+def test_exact_ranks_report_a_race_in_the_first_run(tmp_path: Path) -> None:
+    """Would fail if the command lost the way in which operators are computed, or its switch."""
+    words = ("--ranks", "2", "--local", "exact")
+    ran = command(tmp_path, *words, "train.py", "race")
+    assert ran.returncode == 1
+    assert "writes a tensor that allreduce" in ran.stderr
+    assert "--local exact" in ran.stderr.splitlines()[-1]
+    assert command(tmp_path, *words, "--no-check-accesses", "train.py", "race").returncode == 0

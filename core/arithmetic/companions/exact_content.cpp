@@ -1,13 +1,12 @@
 #include "core/arithmetic/companions/exact_content.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <optional>
 
-#include "core/arithmetic/sums/digit_sums.h"
 #include "core/arithmetic/sums/non_finite_terms.h"
-#include "core/arithmetic/unrounded.h"
 #include "core/check/check.h"
 
 namespace simmesh {
@@ -15,11 +14,6 @@ namespace simmesh {
 namespace {
 
 constexpr int digits_max = 32;
-
-CarriedSums terms_of(const std::vector<double>& terms) {
-  return carried_terms(reinterpret_cast<const std::byte*>(terms.data()), DType::float64,
-                       std::int64_t(terms.size()));
-}
 
 // Returns the range of bits of one sum and of the doubles near it.
 DigitRange range_with_doubles(const CarriedSums& sums) {
@@ -83,6 +77,19 @@ ExactPair pair_of(const CarriedSums& sums, std::int64_t i) {
   return long_pair_of(sums.slice({i, 1}));
 }
 
+void BitRange::add(double x) {
+  constexpr int least = -1074, precision = 53, exponent_bits = 52, bias = 1022;
+  auto field = int(std::bit_cast<std::uint64_t>(x) >> exponent_bits & 0x7FF);
+  if (x == 0 || field == 0x7FF) return;
+  int exponent = field == 0 ? least + precision : field - bias;  // a subnormal is below 2^-1021
+  lowest_ = std::min(lowest_, std::max(exponent - precision, least));
+  highest_ = std::max(highest_, exponent);
+}
+
+DigitRange BitRange::digits(std::int64_t terms) const {
+  return lowest_ > highest_ ? DigitRange() : DigitRange::of_bits(lowest_, highest_, terms);
+}
+
 CarriedSums joined_digits(gsl::span<const CarriedSums> parts) {
   std::optional<DigitRange> range;
   std::int64_t count = 0, first = 0;
@@ -144,26 +151,24 @@ void ExactContent::fill_with(const CarriedSums& sums) {
 }
 
 CarriedSums ExactContent::digits_at(gsl::span<const std::int64_t> places) const {
-  std::vector<double> highs, lows;
-  highs.reserve(places.size());
-  for (std::int64_t i : places) highs.push_back(high[std::size_t(i)]);
-  std::vector<CarriedSums> parts{terms_of(highs)};
-  if (!low.empty()) {
-    for (std::int64_t i : places) lows.push_back(low[std::size_t(i)]);
-    parts.push_back(terms_of(lows));
+  BitRange bits;
+  for (std::int64_t i : places) {
+    bits.add(high[std::size_t(i)]);
+    if (!low.empty()) bits.add(low[std::size_t(i)]);
   }
-  if (!wide_places.empty()) {
-    std::vector<std::int32_t> digits(places.size() * std::size_t(wide.digit_count()), 0);
-    for (std::size_t k = 0; k < places.size(); ++k) {
-      auto found = std::lower_bound(wide_places.begin(), wide_places.end(), places[k]);
-      if (found == wide_places.end() || *found != places[k]) continue;
-      for (int d = 0; d < wide.digit_count(); ++d)
-        digits[std::size_t(d) * places.size() + k] = wide.digit(d)[found - wide_places.begin()];
-    }
-    parts.push_back(
-        CarriedSums::of_digits(std::move(digits), std::int64_t(places.size()), wide.low()));
+  DigitRange range = bits.digits(2);
+  if (!wide_places.empty()) range = range.joined({wide.low(), wide.digit_count() + 1});
+  DigitSums sums(std::int64_t(places.size()), range);
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    auto i = std::size_t(places[k]);
+    sums.add(std::int64_t(k), high[i]);
+    if (!low.empty() && low[i] != 0) sums.add(std::int64_t(k), low[i]);
+    if (wide_places.empty()) continue;
+    auto found = std::lower_bound(wide_places.begin(), wide_places.end(), places[k]);
+    if (found != wide_places.end() && *found == places[k])
+      sums.add_sums(wide.slice({found - wide_places.begin(), 1}), std::int64_t(k));
   }
-  return parts.size() == 1 ? parts.front() : sum_of(parts);
+  return sums.take();
 }
 
 void ExactContent::settle(gsl::span<const std::int64_t> places, const CarriedSums& sums) {
@@ -172,13 +177,13 @@ void ExactContent::settle(gsl::span<const std::int64_t> places, const CarriedSum
   if (low.empty()) low.resize(std::size_t(count), 0);
   std::vector<std::int64_t> kept;
   for (std::size_t k = 0; k < places.size(); ++k) {
-    auto i = std::size_t(places[k]), index = k;
+    auto i = std::size_t(places[k]);
     auto set = [&](const ExactPair& pair) {
       high[i] = pair.high;
       low[i] = pair.low;
     };
-    if (!sums.non_finite().empty() && sums.non_finite()[index] != 0) {
-      set({NonFiniteTerms::value(sums.non_finite()[index])});
+    if (!sums.non_finite().empty() && sums.non_finite()[k] != 0) {
+      set({NonFiniteTerms::value(sums.non_finite()[k])});
       continue;
     }
     ExactPair pair = pair_of(sums, std::int64_t(k));

@@ -6,9 +6,21 @@
 
 #include "core/arithmetic/companions/exact_pair.h"
 #include "core/arithmetic/sums/carried_sums.h"
+#include "core/arithmetic/sums/digit_sums.h"
 #include "core/arithmetic/sums/leading_bits.h"
 
 namespace simmesh {
+
+// BitRange is the bits that doubles take up, those that are finite and not 0.
+class BitRange {
+ public:
+  void add(double x);
+  // digits returns the digits that sums of so many of the doubles need.
+  DigitRange digits(std::int64_t terms) const;
+
+ private:
+  int lowest_ = 2000, highest_ = -2000;
+};
 
 // ExactContent is how ExactValues are kept: value i is (high[i] + low[i]) / divisor, or the square
 // root of that. high[i] is the double that is nearest to the sum. The few values that two doubles

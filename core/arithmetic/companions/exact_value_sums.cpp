@@ -15,21 +15,14 @@ namespace {
 
 // Returns the digits that sums of so many of the numerators need.
 DigitRange digits_for(const ExactContent& content, std::int64_t terms) {
-  constexpr int least = -1074;
-  int lowest = 2000, highest = -2000;
-  for (const std::vector<double>* part : {&content.high, &content.low})
-    for (double x : *part) {
-      if (x == 0 || x - x != 0) continue;
-      int exponent = 0;
-      std::frexp(x, &exponent);
-      lowest = std::min(lowest, std::max(exponent - 53, least));
-      highest = std::max(highest, exponent);
-    }
-  if (content.wide.digit_count() > 0) {
-    lowest = std::min(lowest, 32 * content.wide.low());
-    highest = std::max(highest, 32 * (content.wide.low() + content.wide.digit_count()));
-  }
-  return lowest > highest ? DigitRange() : DigitRange::of_bits(lowest, highest, 2 * terms);
+  BitRange bits;
+  for (double x : content.high) bits.add(x);
+  for (double x : content.low) bits.add(x);
+  DigitRange range = bits.digits(2 * terms);
+  if (content.wide.digit_count() == 0) return range;
+  int lowest = 32 * content.wide.low();
+  return range.joined(
+      DigitRange::of_bits(lowest, lowest + 32 * content.wide.digit_count(), 2 * terms));
 }
 
 // LongSums adds values to few of the sums, in digits: those that pairs can't hold.

@@ -23,9 +23,9 @@ namespace simmesh {
 //
 // Three rules bound the memory. A value with more than 32 digits of 32 bits between its first and
 // last one, or with bits that no product of two doubles has, is rounded to float64. All values of
-// an array have one divisor; where two have no common multiple below 2^53, the values of both are
-// rounded to float64 first. A square root is kept only by itself: other operations than those below
-// that name roots take it rounded to float64.
+// an array have one divisor; where two have no common multiple below 2^53, values over a divisor
+// are rounded to float64 first. A square root is kept only by itself: other operations than those
+// below that name roots take it rounded to float64.
 //
 // A zero that an operation gave is +0. A -0 is kept only as an element's own: through `of`, taken,
 // joined and round_into. So a sum of parts has the sign of the whole sum, and negated zeros, unlike

@@ -74,7 +74,8 @@ class _Explanation:
         """The layout in which parts of a sum on the ranks make one device's value, but for
         rounding, though it has to be whole.
         """
-        if self.entry.key.kind not in notes.OF_GRADIENTS and not self.entry.is_whole:
+        must_be_whole = self.entry.key.kind in notes.OF_GRADIENTS or self.entry.is_whole
+        if not must_be_whole or self.value.is_broken:
             return None
         allowed = Allowed(tolerance=self._tolerance())
         found = find(self.value.one, self.value.wholes, self.layout, allowed)
@@ -103,7 +104,7 @@ class _Explanation:
         if follows and self.entry.key.kind in (notes.PARAMETER, notes.STATE):
             return "it follows from gradients that differ by rounding"
         one = self.value.one
-        if not one.elements.is_floating_point():
+        if self.value.is_broken or not one.elements.is_floating_point():
             return None
         if near is not None and reasons.only_subnormal(near, one.elements.dtype):
             return reasons.SUBNORMAL

@@ -77,7 +77,7 @@ class _Judge:
         self._count(value, 1)
         if self._fits(value):
             return False
-        if has_calls and len(groups[0]) > 1:
+        if has_calls and len(groups[0]) > 1 and not value.is_broken:
             return self._judge_calls(groups, counts)
         self._find(value)
         return False
@@ -107,7 +107,7 @@ class _Judge:
 
     def _fits(self, value: Value, keys: Sequence[notes.Key] = ()) -> bool:
         """True if the ranks have one device's value, in a layout that is noted."""
-        if value.lost:
+        if value.lost or value.is_broken:
             return False
         found = find(value.one, value.wholes, self.layout, self._allowed(value))
         if found is None:

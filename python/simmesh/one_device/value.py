@@ -47,6 +47,14 @@ class Value:
         ]
 
     @property
+    def is_broken(self) -> bool:
+        """True if a rank's tensors aren't what they declare."""
+        return any(
+            whole is None and snapshot is not None
+            for whole, snapshot in zip(self.wholes, self.snapshots)
+        )
+
+    @property
     def is_constant(self) -> bool:
         """True if the value has several elements, all of them equal."""
         elements = self.one.elements.reshape(-1)
@@ -72,14 +80,17 @@ def of_calls(calls: Sequence[Entry], ranks: Sequence[Sequence[Entry]]) -> Value 
     lines: list[list[Exact | None]] = [[] for _ in ranks]
     for index in range(count):
         snapshots = [each[index].snapshot if each else None for each in ranks]
-        for line, whole in zip(lines, whole_of_declared(snapshots)):
+        wholes = whole_of_declared(snapshots)
+        if any(whole is None and each is not None for whole, each in zip(wholes, snapshots)):
+            return None
+        for line, whole in zip(lines, wholes):
             line.append(whole)
     if one is None:
         return None
-    wholes = [_joined(line) for line in lines]
-    if all(each is None for each in wholes):
+    joined = [_joined(line) for line in lines]
+    if all(each is None for each in joined):
         return None
-    return Value(calls[0], one, wholes, [None] * len(wholes), calls=len(calls))
+    return Value(calls[0], one, joined, [None] * len(joined), calls=len(calls))
 
 
 def _whole(entry: Entry) -> Exact | None:

@@ -70,6 +70,12 @@ def _weight_norm_backward(func: Operator, args: tuple[Any, ...], options: dict[s
     return in_mode(composed)
 
 
+@tables.exact("complex numbers", "_conj_physical")
+def _conjugated(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A real number is its own conjugate."""
+    return func(*args, **options)
+
+
 @tables.exact("functions", "atan2 angle")
 def _angle(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """The angle of a point, from the arctangent of the smaller quotient."""

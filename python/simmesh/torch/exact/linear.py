@@ -10,7 +10,8 @@ import torch
 
 from simmesh._core.exact import Values
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import carried, scope, values, write
+from simmesh.torch.exact.companions import carried, drop, scope, values, write
+from simmesh.torch.exact.dispatch import is_wide
 from simmesh.torch.exact.tables import Operator
 
 #: Gets the arguments, the options, and the shape and dtype of the result.
@@ -34,15 +35,23 @@ def operand(value: Any, shape: torch.Size, dtype: torch.dtype) -> Values:
 
 
 def _linear(family: str, names: str, formula: Formula) -> None:
-    """Enters an operator and its form that writes into its first operand."""
+    """Enters an operator and its form that writes into its first operand. In an optimizer's step
+    torch's kernels round each operation on float32 and float64, wherever an element lies.
+    """
 
     def functional(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         result = func(*args, **options)
+        if scope.steps and is_wide(result):
+            return result
         write(result, _whole(formula(args, options, result.shape, result.dtype), result))
         return result
 
     def in_place(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         target = args[0]
+        if scope.steps and is_wide(target):
+            func(*args, **options)
+            drop(target)
+            return target
         write(target, _whole(formula(args, options, target.shape, target.dtype), target))
         return target
 

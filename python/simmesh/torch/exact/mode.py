@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from simmesh import _core
 from simmesh.torch import rank_state
-from simmesh.torch.exact import companions, tables
+from simmesh.torch.exact import companions, complex_numbers, tables
 from simmesh.torch.exact.accesses import UnderWay
 from simmesh.torch.exact.companions import scope
 from simmesh.torch.exact.dispatch import is_floating
@@ -142,10 +142,12 @@ class _Computed:
                 continue
             if each.device.type != "cpu":
                 return func(*args, **options)
-            if each.dtype.is_complex or each.layout is not torch.strided:
-                return _Refused("complex and sparse tensors are not computed exactly")(
-                    func, args, options
-                )
+            if each.layout is not torch.strided:
+                return _Refused("sparse tensors are not computed exactly")(func, args, options)
+            if each.dtype.is_complex:
+                handler = complex_numbers.handler_of(func)
+                compute = handler or _Refused("complex numbers are added, multiplied and copied")
+                return compute(func, args, options)
             involved = True
             if isinstance(each, torch.nn.Parameter) and companions.has(each):
                 companions.round_parameter(each)

@@ -1,0 +1,99 @@
+"""Complex numbers: sums, differences, products and copies, whose parts are exact real numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from simmesh._core.exact import Values
+from simmesh.torch.exact import tables
+from simmesh.torch.exact.companions import values, write
+from simmesh.torch.exact.movement import assign
+from simmesh.torch.exact.tables import Handler, Operator
+
+#: The real and the imaginary part of each element.
+Parts = tuple[Values, Values]
+
+
+def handler_of(operator: Operator) -> Handler | None:
+    """The function that computes an operator of complex elements; None where there is none."""
+    return _HANDLERS.get(tables.packet_of(operator))
+
+
+def _raw(tensor: torch.Tensor) -> torch.Tensor:
+    """The parts of the numbers in memory, which are conjugates of a conjugate view's."""
+    return torch.view_as_real(tensor.conj() if tensor.is_conj() else tensor)
+
+
+def _parts(value: Any, shape: torch.Size) -> Parts:
+    """The parts of an operand for each element of a result."""
+    if not isinstance(value, torch.Tensor):
+        value = torch.tensor(complex(value), dtype=torch.complex128)
+    value = value.expand(shape)
+    if not value.dtype.is_complex:
+        real = values(value)
+        return real, real.scaled(0.0)
+    raw = _raw(value)
+    imaginary = values(raw[..., 1])
+    return values(raw[..., 0]), imaginary.scaled(-1.0) if value.is_conj() else imaginary
+
+
+def _added(args: tuple[Any, ...], options: dict[str, Any], shape: torch.Size, sign: float) -> Parts:
+    alpha = sign * float(args[2] if len(args) > 2 else options.get("alpha", 1))
+    (a, b), (c, d) = _parts(args[0], shape), _parts(args[1], shape)
+    return a.plus(c, alpha), b.plus(d, alpha)
+
+
+def _multiplied(args: tuple[Any, ...], options: dict[str, Any], shape: torch.Size) -> Parts:
+    (a, b), (c, d) = _parts(args[0], shape), _parts(args[1], shape)
+    return a.times(c).plus(b.times(d), -1.0), a.times(d).plus(b.times(c))
+
+
+def _negated(args: tuple[Any, ...], options: dict[str, Any], shape: torch.Size) -> Parts:
+    real, imaginary = _parts(args[0], shape)
+    return real.scaled(-1.0), imaginary.scaled(-1.0)
+
+
+def _conjugated(args: tuple[Any, ...], options: dict[str, Any], shape: torch.Size) -> Parts:
+    real, imaginary = _parts(args[0], shape)
+    return real, imaginary.scaled(-1.0)
+
+
+def _computed(formula: Callable[[tuple[Any, ...], dict[str, Any], torch.Size], Parts]) -> Handler:
+    def handler(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        shape = torch.broadcast_shapes(
+            *(each.shape for each in args if isinstance(each, torch.Tensor))
+        )
+        parts = formula(args, options, shape)
+        result = func(*args, **options)
+        if result.numel():
+            for into, part in zip(_raw(result).unbind(-1), parts):
+                write(into, part)
+        return result
+
+    return handler
+
+
+def _copied(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Moves both parts. A conversion between real and complex numbers rounds."""
+    result = func(*args, **options)
+    source = args[1] if tables.packet_of(func) == "copy_" else args[0]
+    if result.dtype.is_complex and source.dtype.is_complex and not source.is_conj():
+        assign(_raw(result), _raw(source.expand(result.shape)))
+    elif result.dtype.is_complex:
+        assign(_raw(result), torch.view_as_real(result.clone()))
+    return result
+
+
+_HANDLERS: dict[str, Handler] = {
+    "add": _computed(lambda args, options, shape: _added(args, options, shape, 1.0)),
+    "sub": _computed(lambda args, options, shape: _added(args, options, shape, -1.0)),
+    "mul": _computed(_multiplied),
+    "neg": _computed(_negated),
+    "_conj_physical": _computed(_conjugated),
+    "clone": _copied,
+    "_to_copy": _copied,
+    "copy_": _copied,
+}

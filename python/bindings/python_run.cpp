@@ -1,6 +1,7 @@
 #include "python/bindings/python_run.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cxxabi.h>
 #include <nanobind/stl/string.h>
 #include <pthread.h>
@@ -31,12 +32,15 @@ void keep_thread_state() {
 }
 
 // The child of a fork has none of the other ranks, and is no rank itself: it is told so at once,
-// instead of waiting for them.
+// instead of waiting for them. It takes the signals that a rank leaves to the main thread.
 void be_no_rank_in_children() {
   static const int registered = pthread_atfork(nullptr, nullptr, [] {
     if (!run_of_thread) return;
     run_of_thread = nullptr;
     Rank::set_active(nullptr);
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
   });
   SIMMESH_CHECK(registered == 0, "no handler for forks");
 }

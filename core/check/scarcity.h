@@ -11,9 +11,9 @@ namespace simmesh {
 // can't be opened. So a program asks at its end, and then tells of the refusal in place of a
 // verdict.
 //
-//   if (file < 0) raise_refused(errno, ErrorKind::value_error, "a/place", "{} is closed", path);
-//   ...
-//   if (!Scarcity::reason().empty()) return cannot_run;
+//   if (std::FILE* file = std::fopen("ranks.json", "r"); !file)
+//     raise_refused(errno, ErrorKind::value_error, "a/place", "{} can't be opened", "ranks.json");
+//   bool is_verdict = Scarcity::reason().empty();
 class Scarcity {
  public:
   // is_cause is true for an errno that tells of the machine and not of the input: ENOMEM, EMFILE,

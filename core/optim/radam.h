@@ -19,8 +19,8 @@ struct RAdamOptions {
 // r = 2 / (1 - b2) - 1 and r_t = r - 2 t b2^t / (1 - b2^t):
 // - g += weight_decay * p, or decoupled p *= 1 - lr * weight_decay;
 // - m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; u = m / (1 - b1^t);
-// - where r_t > 5, u *= sqrt(1 - b2^t) / (sqrt(v) + eps) * sqrt((r_t - 4) (r_t - 2) r / ((r - 4)
-//   (r - 2) r_t));
+// - where r_t > 5, u *= sqrt(1 - b2^t) / (sqrt(v) + eps), and
+// - u *= sqrt((r_t - 4) (r_t - 2) r / ((r - 4) (r - 2) r_t));
 // - p -= lr * u.
 // maximize negates the gradient first. Computed in float32 (float64 for float64) and rounded once a
 // tensor. Its state is exp_avg and exp_avg_sq.

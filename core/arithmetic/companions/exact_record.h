@@ -22,9 +22,11 @@ struct ElementsOfStorage {
 // views and aliases of the storage need no teaching, and whoever else writes to it ends the value
 // element by element. A write of the same bits must call drop.
 //
+//   float number = 0;
+//   ElementArray array{reinterpret_cast<std::byte*>(&number), DType::float32, {1}, {1}};
 //   ExactRecord record;
-//   record.write({elements, offset}, values);       // rounds them into the elements
-//   std::optional<ExactValues> behind = record.read({elements, offset});
+//   record.write({array}, ExactValues::of_doubles({0.1}));  // rounds the value into the element
+//   std::optional<ExactValues> behind = record.read({array});
 //
 // An element behind which nothing stands is itself its value. Any thread may use a record.
 class ExactRecord {

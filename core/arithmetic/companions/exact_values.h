@@ -17,9 +17,9 @@ namespace simmesh {
 // Linear operations on them round nothing, so values that were computed apart, in any order and
 // grouping, are the same ones; round_into rounds each of them once.
 //
-//   ExactValues x = ExactValues::of(elements);
+//   ExactValues x = ExactValues::of_doubles({1e20, 1, -1e20});
 //   ExactValues mean = x.summed({.count = x.count()}).divided(double(x.count()));
-//   mean.round_into(result);
+//   std::vector<std::byte> third = mean.round(DType::float32);
 //
 // Three rules bound the memory. A value with more than 32 digits of 32 bits between its first and
 // last one, or with bits that no product of two doubles has, is rounded to float64. All values of

@@ -34,7 +34,7 @@ FailureReport::Counts FailureReport::counts() const {
 
 std::string FailureReport::name_of(RankId id) const {
   if (!RankThreads::is_thread(options_, id)) return simmesh::name_of(options_, id);
-  return fmt::format("rank {}, thread {}", rank_behind(options_, id), seats_[id].name);
+  return fmt::format("rank {}, thread {}", rank_behind(options_, id), threads_->work(id).name);
 }
 
 std::string FailureReport::names_of(const std::vector<RankId>& ids) const {

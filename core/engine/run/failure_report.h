@@ -7,6 +7,7 @@
 
 #include "core/engine/options/world_options.h"
 #include "core/engine/reports/outcome.h"
+#include "core/engine/run/rank_threads.h"
 #include "core/engine/seats/picks.h"
 #include "core/engine/seats/seat.h"
 
@@ -20,8 +21,10 @@ class FailureReport {
   struct Parts {
     const WorldOptions& options;
     gsl::span<const Seat> seats;
+    const RankThreads* threads = nullptr;  // not null where ranks have started threads
   };
-  explicit FailureReport(const Parts& parts) : options_(parts.options), seats_(parts.seats) {}
+  explicit FailureReport(const Parts& parts)
+      : options_(parts.options), seats_(parts.seats), threads_(parts.threads) {}
 
   // of_rank returns the failure of the first rank that failed by itself, in the order of the
   // numbers of ranks and deputies; nullopt if none did.
@@ -56,6 +59,7 @@ class FailureReport {
 
   const WorldOptions& options_;
   gsl::span<const Seat> seats_;
+  const RankThreads* threads_;
 };
 
 }  // namespace simmesh

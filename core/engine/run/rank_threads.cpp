@@ -43,7 +43,7 @@ RankId RankThreads::begin(RankId rank, ThreadWork work) {
 }
 
 void RankThreads::end(RankId thread) {
-  ranks_[rank_behind(options_, thread)].threads[number_of(thread)] = {};
+  ranks_[rank_behind(options_, thread)].threads[number_of(thread)].body = nullptr;
 }
 
 const ThreadWork& RankThreads::work(RankId thread) const {
@@ -52,6 +52,7 @@ const ThreadWork& RankThreads::work(RankId thread) const {
 
 std::vector<RankId> RankThreads::of_rank(RankId rank) const {
   std::vector<RankId> found;
+  if (ranks_.empty()) return found;
   const std::vector<ThreadWork>& threads = ranks_[rank].threads;
   for (std::size_t number = 0; number < threads.size(); ++number)
     if (threads[number].body)

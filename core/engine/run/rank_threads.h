@@ -26,7 +26,8 @@ struct ThreadWork {
 // The results that threads get don't count in an order, because their order is the schedule's.
 class RankThreads {
  public:
-  explicit RankThreads(const WorldOptions& options) : options_(options), ranks_(options.ranks) {}
+  explicit RankThreads(const WorldOptions& options)
+      : options_(options), ranks_(options.ranks_are_threads ? options.ranks : 0) {}
 
   // max_of_rank returns the number of threads that a rank may have at once; seats_max returns the
   // number of seats that a run needs at most.
@@ -36,7 +37,8 @@ class RankThreads {
   static bool is_thread(const WorldOptions& options, RankId id);
 
   // begin gives work of a rank a number, and returns it. Raises a RuntimeError if the rank has too
-  // many threads. end frees the number of a thread that has ended.
+  // many threads. end frees the number of a thread that has ended; its name stays
+  // until another thread gets the number.
   RankId begin(RankId rank, ThreadWork work);
   void end(RankId thread);
 
@@ -47,7 +49,7 @@ class RankThreads {
 
   // add_result counts a result of a rank's threads; results returns what came together, 0 for none.
   void add_result(RankId rank, std::uint64_t word);
-  std::uint64_t results(RankId rank) const { return ranks_[rank].results; }
+  std::uint64_t results(RankId rank) const { return ranks_.empty() ? 0 : ranks_[rank].results; }
 
  private:
   struct OfRank {

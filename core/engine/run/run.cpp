@@ -180,7 +180,7 @@ bool Run::is_at_rest() const {
 }
 
 FailureReport Run::report() const {
-  return FailureReport({options_, {seats_.data(), seats_.size()}});
+  return FailureReport({options_, {seats_.data(), seats_.size()}, &threads_});
 }
 
 std::optional<Failure> Run::find_failure() {

@@ -152,7 +152,6 @@ RankId Run::start_thread(Rank& rank, ThreadWork work) {
   std::destroy_at(&seat);
   std::construct_at(&seat, make_seat(id));
   seat.lane = lane;
-  seat.name = threads_.work(id).name;
   try {
     seating_->start(seat);
   } catch (...) {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <string>
 
 #include "core/engine/fibers/fiber_switch.h"
 #include "core/engine/ranks/rank.h"
@@ -49,7 +48,6 @@ struct Seat {
   bool ended = false;  // the run has ended, and the rank unwinds
   std::uint8_t times_ended = 0;
   std::uint32_t suspended_at = 0;  // bytes above stack_end; 0 before its first turn
-  std::string name = {};           // of a thread that a rank started
 };
 
 }  // namespace simmesh

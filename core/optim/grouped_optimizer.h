@@ -31,7 +31,7 @@ class GroupedOptimizer : public Optimizer,
   }
 
   // set_momenta sets beta1 or the momentum of each group, where the options have one.
-  void set_momenta(const std::vector<double>& momenta) {
+  void set_momenta(const std::vector<double>& momenta) override {
     if constexpr (has_momentum<Options>)
       for (std::size_t i = 0; i < groups_.size(); ++i)
         momentum_of(groups_[i].options) = momenta.at(i);

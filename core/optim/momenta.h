@@ -17,8 +17,14 @@ class Momenta {
   Momenta& operator=(const Momenta&) = default;
 };
 
-// NoMomenta stands in the place of Momenta for options without a momentum.
-class NoMomenta {};
+// NoMomenta stands in the place of Momenta for options without a momentum: there is nothing to set.
+class NoMomenta {
+ public:
+  virtual void set_momenta(const std::vector<double>&) {}
+
+ protected:
+  ~NoMomenta() = default;
+};
 
 // has_momentum is true for options of an optimiser that have a field beta1 or momentum.
 template <class Options>

@@ -45,6 +45,10 @@ class StartedThread(Protocol):
     has_ended: bool
 
 
+def _running(threads: list[threading.Thread]) -> list[threading.Thread]:
+    return [each for each in threads if each.ident is None or each.is_alive()]
+
+
 class Group:
     """A process group as one rank sees it.
 
@@ -78,6 +82,7 @@ class SharedState:
         self.seed = seed
         self.allows_strided = allows_strided
         self.stores: dict[str, dict[str, bytes]] = {}
+        self.foreign: list[threading.Thread] = []
         self.store_waiters: set[int] = set()
         self.gatherings: dict[Any, Any] = {}
         self.joint_calls = JointCalls()
@@ -146,9 +151,13 @@ class RankState:
 
     def foreign_threads(self) -> list[threading.Thread]:
         """The threads that the rank started, that run, and that the schedule doesn't know."""
-        if self.foreign:
-            self.foreign = [each for each in self.foreign if each.ident is None or each.is_alive()]
+        self.foreign = _running(self.foreign)
         return self.foreign
+
+    def may_be_held_outside(self) -> bool:
+        """True if a thread of any rank that the schedule doesn't know may hold a lock."""
+        self.shared.foreign = _running(self.shared.foreign)
+        return bool(self.shared.foreign)
 
     def pending_futures(self) -> list[PolledFuture]:
         """The futures of this thread that aren't complete, in the order in which they were made."""

@@ -147,8 +147,13 @@ def _acquiring(kind: Any) -> Callable[..., bool]:
             looked_in_vain()
             return False
         limit = None if timeout == -1 else float(timeout)
-        if rank_state.of_rank().foreign_threads():
+        state = rank_state.of_rank()
+        is_outside = id(lock) not in _run.holders and state.may_be_held_outside()
+        if is_outside or state.foreign_threads():
             return _acquire_from_foreign(of_python, lock, limit)
+        # The last one of these threads may have released it just now.
+        if of_python(lock, False):
+            return _holds(lock, seat)
         return wait(
             id(lock),
             lambda: bool(of_python(lock, False)) and _holds(lock, seat),

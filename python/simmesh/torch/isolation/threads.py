@@ -11,6 +11,7 @@ import concurrent.futures.thread as executors
 import contextlib
 import itertools
 import multiprocessing.pool
+import os
 import queue
 import sys
 import threading
@@ -25,6 +26,9 @@ from simmesh.torch.isolation.thread import started_thread
 
 # Modules whose threads serve processes: they wait outside of simmesh and call nothing of a program.
 _SERVING = ("multiprocessing", "concurrent.futures.process", "asyncio.unix_events")
+
+# Held while Python prepares a fork: it takes locks of its modules then, some of them with the turn.
+_fork_lock = threading.Lock()
 
 # The attribute of a ``threading.Thread`` that a rank started.
 _OF_RANK = "_simmesh_thread"
@@ -75,6 +79,7 @@ def install(patches: Patches) -> None:
     patches.around_in_ranks(threading.Thread, "start", _start)
     patches.around_in_ranks(threading.Thread, "join", _join)
     patches.around_in_ranks(threading.Thread, "is_alive", _is_alive)
+    patches.around_in_ranks(os, "fork", _fork)
     patches.around_in_ranks(executors._WorkItem, "__init__", _note_place)
     patches.around_in_ranks(executors._WorkItem, "run", _work_for_place)
 
@@ -112,6 +117,11 @@ def _work_for_place(run: Any, item: Any, *arguments: Any, **options: Any) -> Any
     return run(item, *arguments, **options)
 
 
+def _fork(fork: Any) -> int:
+    with _fork_lock:
+        return int(fork())
+
+
 def _of_rank(thread: threading.Thread) -> RankThread | None:
     return vars(thread).get(_OF_RANK)
 
@@ -130,7 +140,9 @@ def _start(start: Any, thread: threading.Thread) -> None:
     if thread._started.is_set() or _of_rank(thread) is not None:  # type: ignore[attr-defined]
         raise RuntimeError("threads can only be started once")
     if _serves_processes(thread):
-        rank_state.of_rank().foreign.append(thread)
+        state = rank_state.of_rank()
+        state.foreign.append(thread)
+        state.shared.foreign.append(thread)
         start(thread)
         return
     new = RankThread(thread)

@@ -68,9 +68,11 @@ template <class AsValue>
 void add_kept(StateDict& state, optim::Optimizer& optimizer, std::size_t index,
               const std::string& parameter, const AsValue& as_value) {
   std::map<std::string, Tensor> kept = kept_tensors(optimizer, index);
-  for (const auto& [key, tensor] : kept)
-    std::visit([&](auto value) { state.add(state_name(parameter, key), std::move(value)); },
+  for (const auto& [key, tensor] : kept) {
+    std::string name = state_name(parameter, key);
+    std::visit([&](auto value) { state.add(name, std::move(value)); },
                StateDict::Value(as_value(tensor)));
+  }
   std::string steps = state_name(parameter, "step");
   // A parameter has no state before its first step.
   state.add(steps, JsonValue(optimizer.steps(index)),
@@ -168,7 +170,8 @@ StateDict state_dict(zero::Engine& engine) {
                      {shard.begin, shard.end}};
   };
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    const auto& [name, master] = engine.masters()[i];
+    const std::string& name = engine.masters()[i].first;
+    const Tensor& master = engine.masters()[i].second;
     const Tensor& parameter = parameters[shards[i].parameter].second;
     bool is_rebuilt = parameter.dtype() != DType::float32 && parameter.requires_grad();
     state.add((is_rebuilt ? "master." : "model.") + name, as_shard(shards[i], master.detach()));

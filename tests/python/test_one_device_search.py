@@ -131,6 +131,17 @@ def test_rows_in_another_order_are_found() -> None:
     assert find(Exact(whole), ranks, layout, Allowed()) is None
 
 
+def test_scaled_rows_in_another_order_are_found() -> None:
+    """Would fail if gradients of tokens that are sorted by expert were a fault under DDP."""
+    one = numbers(6, 3, seed=11)
+    shuffled = 2 * one[torch.tensor([4, 2, 0, 5, 1, 3])]
+    ranks = [Exact(each) for each in shuffled.chunk(2)]
+    layout = Layout(("dp",), (2,))
+    assert find(Exact(one), ranks, layout, Allowed(reordered=True)) is None
+    found = find(Exact(one), ranks, layout, Allowed(reordered=True, scale=True))
+    assert found is not None and found.is_reordered and found.scale == 2.0
+
+
 def test_bits_are_compared_but_for_zeros_and_nans() -> None:
     """Would fail if the sign of a zero were a difference, or a last bit none."""
     nan = float("nan")

@@ -73,8 +73,10 @@ def find(
             grid, tuple(reversed(range(dims))), layout.sizes, one, 0, False
         ):
             dim = next((each.dim for each in pieces if each.letter == "S"), 0)
-            if _is_reordered(one.elements, whole.elements, dim):
-                return Found(pieces, is_reordered=True)
+            for factor in _factors(one, layout, allowed):
+                scaled_whole = whole if factor == 1 else scaled(whole, 1.0 / factor)
+                if _is_reordered(one.elements, scaled_whole.elements, dim):
+                    return Found(pieces, float(factor), is_reordered=True)
     return None
 
 
@@ -143,14 +145,17 @@ def _scale(one: Exact, whole: Exact, layout: Layout, allowed: Allowed) -> float 
     """The factor of the ranks' tensor, if that is all that differs. Products of the sizes of mesh
     dims are tried, which gradients of local means have.
     """
-    if _agree(whole.elements, one.elements, allowed.tolerance):
-        return 1.0
-    if not allowed.scale or not one.elements.is_floating_point():
-        return None
-    for factor in scales_of(layout):
-        if _agree(scaled(whole, 1.0 / factor).elements, one.elements, allowed.tolerance):
+    for factor in _factors(one, layout, allowed):
+        scaled_whole = whole if factor == 1 else scaled(whole, 1.0 / factor)
+        if _agree(scaled_whole.elements, one.elements, allowed.tolerance):
             return float(factor)
     return None
+
+
+def _factors(one: Exact, layout: Layout, allowed: Allowed) -> list[int]:
+    """The factors that are tried: 1, and others where scales are allowed."""
+    tries = allowed.scale and one.elements.is_floating_point()
+    return [1, *scales_of(layout)] if tries else [1]
 
 
 def _agree(got: torch.Tensor, expected: torch.Tensor, tolerance: float) -> bool:

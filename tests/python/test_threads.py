@@ -485,6 +485,18 @@ def test_loaders_with_processes_work_beside_threads() -> None:
     assert ran.results == [[10, 35]] * 2
 
 
+def test_threads_compute_as_their_rank_does() -> None:
+    """Would fail if the operators of a rank's thread were torch's own in an exact rank."""
+
+    def program() -> list[float]:
+        found: list[float] = []
+        started(lambda: found.append(float(torch.tensor([1e20, 1.0, -1e20]).sum()))).join()
+        return found
+
+    assert simmesh.spmd_run(program, world_size=2, local="exact").results == [[1.0]] * 2
+    assert simmesh.spmd_run(program, world_size=2).results == [[0.0]] * 2
+
+
 def test_too_many_threads_are_refused() -> None:
     """Would fail if a rank without bound took all threads of the system."""
 

@@ -9,9 +9,11 @@ target_compile_options(simmesh_options INTERFACE -ffp-contract=off -fno-omit-fra
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 target_compile_options(simmesh_options INTERFACE -fno-semantic-interposition)
 
-# A batch ends before its memory is worth collecting: gcc spends a tenth of its time on that.
+# A batch ends before its memory is worth collecting: gcc spends a tenth of its time on that. A
+# target without batches is also read by clang-tidy, which doesn't know the option.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
-  target_compile_options(simmesh_options INTERFACE "SHELL:--param ggc-min-heapsize=524288")
+  target_compile_options(simmesh_options INTERFACE
+    "$<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:SHELL:--param ggc-min-heapsize=524288>")
 endif()
 
 # Messages name source files by their path in the repository, wherever the repository is.

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -29,8 +30,8 @@ struct ProgramLimits {
   std::string text() const {
     std::string text;
     for (const auto& [resource, limit] : resources)
-      text += "resource " + std::to_string(resource) + " = " + std::to_string(limit) + " ";
-    for (const auto& [name, value] : environment) text += name + "=" + value + " ";
+      text += fmt::format("resource {} = {} ", resource, limit);
+    for (const auto& [name, value] : environment) text += fmt::format("{}={} ", name, value);
     return text;
   }
 };

@@ -86,7 +86,8 @@ void expect_right_or_refused(const WholeRun& whole, const ProgramLimits& limits)
   LimitedRun run = testing::run_limited(whole.job.arguments, limits, folder.path().string());
   SCOPED_TRACE(whole.job.name + " with " + limits.text() + "\n" + run.output + run.errors);
   std::map<std::string, std::string> files = contents(folder);
-  for (const auto& [name, bytes] : files) {
+  for (const auto& file : files) {
+    const std::string &name = file.first, &bytes = file.second;
     auto right = whole.files.find(name);
     bool is_same = right != whole.files.end() && right->second == bytes;
     // A run that had no memory leaves its trace up to there, which is whole as well.

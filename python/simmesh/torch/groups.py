@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlparse
 
 import torch
 import torch.distributed as dist
+import torch.distributed.c10d_logger as c10d_logger
 import torch.distributed.distributed_c10d as c10d
 import torch.testing._internal.distributed.fake_pg  # registers the fake backend
 from torch._C._distributed_c10d import FakeProcessGroup
@@ -227,8 +228,11 @@ def _register(
 
 
 def install_logging(patches: Patches) -> None:
-    """Lets DDP's logging data name the backend that the program asked for, with gloo's settings."""
+    """Lets DDP's logging data name the backend that the program asked for, with gloo's settings,
+    and calls fail with their own error under the name of NCCL.
+    """
     patches.around_in_ranks(DistributedDataParallel, "_get_ddp_logging_data", _logging_data)
+    patches.around_in_ranks(c10d_logger, "_get_msg_dict", _message)
 
 
 def _logging_data(data_of_torch: Any, module: Any) -> Any:
@@ -241,6 +245,14 @@ def _logging_data(data_of_torch: Any, module: Any) -> Any:
             data[name] = os.environ.get(name.upper(), "N/A")
         data["gloo_num_threads"] = 2
     return data
+
+
+# The log of a call that failed has the version of NCCL, which a build of torch for CPUs may lack.
+def _message(message_of_torch: Any, function: str, *arguments: Any, **options: Any) -> Any:
+    try:
+        return message_of_torch(function, *arguments, **options)
+    except AttributeError:
+        return {"func_name": function}
 
 
 def install_coalescing(patches: Patches) -> None:

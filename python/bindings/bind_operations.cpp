@@ -129,7 +129,7 @@ Operation start(const ProcessGroup& group, const CollectiveArguments& arguments)
       .reduce = reduce_op_from_string(arguments.reduce),
       .factor = arguments.factor,
       .root = arguments.root,
-      .keeps_unrounded = arguments.input_records.size() > 0 || arguments.output_records.size() > 0,
+      .keeps_unrounded = !arguments.input_records.empty() || !arguments.output_records.empty(),
       .host_dtypes = torch_dtypes(arguments.inputs),
       .input_splits = arguments.input_splits,
       .output_splits = arguments.output_splits,

@@ -30,7 +30,8 @@ bool is_given_by(const JsonValue& file, const std::string& path) {
   for (const auto& key : config_keys<ZeroOptimization>())
     if (key.name == name)
       for (const std::string& other : {key.alias, key.old_name})
-        if (!other.empty() && value_at(file, section + "." + other) != nullptr) return true;
+        if (!other.empty() && value_at(file, fmt::format("{}.{}", section, other)) != nullptr)
+          return true;
   return false;
 }
 

@@ -10,6 +10,7 @@
 #include "core/arithmetic/companions/exact_rounding.h"
 #include "core/arithmetic/sums/digit_sums.h"
 #include "core/arithmetic/sums/non_finite_terms.h"
+#include "core/arithmetic/sums/odd_factor.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/check/error.h"
 
@@ -148,18 +149,6 @@ ExactContent product_of_two(const ExactContent& a, const ExactContent& b) {
 
 ExactContent one_double(double x) { return {.count = 1, .high = {x}}; }
 
-// OddPart is a finite double other than 0 as odd * 2^exponent.
-struct OddPart {
-  std::int64_t odd;
-  int exponent;
-};
-OddPart odd_part(double x) {
-  int exponent = 0;
-  auto mantissa = std::int64_t(std::ldexp(std::frexp(x, &exponent), 53));
-  int zeros = std::countr_zero(std::uint64_t(mantissa));
-  return {mantissa / (std::int64_t(1) << zeros), exponent - 53 + zeros};
-}
-
 // Multiplies by 2^exponent, whose range is that of the exponents of two doubles.
 ExactContent times_power(ExactContent content, int exponent) {
   constexpr int step = 900;
@@ -238,7 +227,7 @@ ExactContent scaled(const ExactContent& content, double factor) {
   if (content.divisor == 1 || factor == 0 || !is_finite_number(factor))
     return product_of_two(content, one_double(factor));
   // The divisor goes out of the factor, so that x / 3 * 3 has divisor 1 again.
-  OddPart by = odd_part(factor);
+  OddFactor by = OddFactor::of(factor);
   std::int64_t shared = std::gcd(by.odd, content.divisor);
   ExactContent result =
       product_of_two(content, one_double(std::ldexp(double(by.odd / shared), by.exponent)));
@@ -261,7 +250,7 @@ ExactContent divided(const ExactContent& content, double by) {
     }
     return quotients;
   }
-  OddPart odd = odd_part(by);
+  OddFactor odd = OddFactor::of(by);
   std::int64_t magnitude = std::abs(odd.odd);
   if (magnitude > divisor_limit / content.divisor) return divided(rounded_to_doubles(content), by);
   ExactContent quotient = times_power(content, -odd.exponent);

@@ -1,11 +1,10 @@
 #include "core/arithmetic/sums/scaled_sums.h"
 
-#include <bit>
-#include <cmath>
 #include <cstdlib>
 
 #include "core/arithmetic/sums/digit_sums.h"
 #include "core/arithmetic/sums/non_finite_terms.h"
+#include "core/arithmetic/sums/odd_factor.h"
 #include "core/check/check.h"
 
 namespace simmesh {
@@ -14,24 +13,11 @@ namespace {
 
 constexpr std::int64_t divisor_max = std::int64_t(1) << 53;
 
-// factor = odd * 2^exponent.
-struct OddFactor {
-  std::int64_t odd;
-  int exponent;
-};
-OddFactor odd_factor(double factor) {
-  int exponent = 0;
-  auto mantissa = std::int64_t(std::ldexp(std::frexp(factor, &exponent), 53));
-  if (mantissa == 0) return {0, 0};
-  int zeros = std::countr_zero(std::uint64_t(mantissa));
-  return {mantissa >> zeros, exponent - 53 + zeros};
-}
-
 }  // namespace
 
 CarriedSums scaled(const CarriedSums& sums, double factor) {
   SIMMESH_CHECK(factor - factor == 0, "sums scaled by {}", factor);
-  OddFactor by = odd_factor(factor);
+  OddFactor by = OddFactor::of(factor);
   if (by.odd == 1 && by.exponent % 32 == 0) return sums.shifted(by.exponent / 32);
   int lowest = 32 * sums.low() + by.exponent, digits = sums.digit_count();
   DigitSums result(sums.count(), DigitRange::of_bits(lowest, lowest + 32 * digits + 54, 1));
@@ -47,14 +33,14 @@ CarriedSums scaled(const CarriedSums& sums, double factor) {
 }
 
 bool can_be_divided(const CarriedSums& sums, double divisor) {
-  std::int64_t odd = std::abs(odd_factor(divisor).odd);
+  std::int64_t odd = std::abs(OddFactor::of(divisor).odd);
   return odd != 0 && divisor - divisor == 0 && odd <= divisor_max / sums.divisor();
 }
 
 CarriedSums divided(const CarriedSums& sums, double divisor) {
   SIMMESH_CHECK(can_be_divided(sums, divisor), "sums over {} divided by {}", sums.divisor(),
                 divisor);
-  OddFactor by = odd_factor(divisor);
+  OddFactor by = OddFactor::of(divisor);
   CarriedSums result = scaled(sums, std::ldexp(by.odd < 0 ? -1.0 : 1.0, -by.exponent));
   return result.over(sums.divisor() * std::abs(by.odd));
 }

@@ -26,16 +26,13 @@ void update(AdamTensors& tensors, const AdamOptions& options, WeightDecay decay)
   double step_size =
       corrects ? options.lr / (1.0 - power(options.beta1, tensors.step)) : options.lr;
   double root_correction = corrects ? std::sqrt(1.0 - power(options.beta2, tensors.step)) : 1.0;
-  double sign = options.maximize ? -1.0 : 1.0;
-  bool is_decoupled = decay == WeightDecay::decoupled;
-  double kept = is_decoupled ? 1.0 - options.lr * options.weight_decay : 1.0;
-  double added = is_decoupled ? 0.0 : options.weight_decay;
+  DecayFactors factors = DecayFactors::of(options, decay == WeightDecay::decoupled);
   Tensor gradient = tensors.gradient.clone();
   auto step = [&](auto& values) {
     using T = std::decay_t<decltype(values[0])>;
     T &p = values[0], &g = values[1], &m = values[2], &v = values[3];
-    p *= T(kept);
-    T decayed = T(sign) * g + T(added) * p;
+    p *= T(factors.kept);
+    T decayed = T(factors.sign) * g + T(factors.added) * p;
     m = T(options.beta1) * m + T(1.0 - options.beta1) * decayed;
     v = T(options.beta2) * v + T(1.0 - options.beta2) * decayed * decayed;
     T second = v;

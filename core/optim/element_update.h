@@ -13,6 +13,22 @@ namespace simmesh::optim {
 template <class T>
 using ComputeType = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
+// DecayFactors say how a step applies weight decay: p *= kept, and g = sign * g + added * p. Added
+// decay changes the gradient, decoupled decay the parameter; maximize negates the gradient first.
+struct DecayFactors {
+  double sign = 1.0;
+  double kept = 1.0;
+  double added = 0.0;
+
+  // of takes options with the fields lr, weight_decay and maximize.
+  template <class Options>
+  static DecayFactors of(const Options& options, bool is_decoupled) {
+    return {.sign = options.maximize ? -1.0 : 1.0,
+            .kept = is_decoupled ? 1.0 - options.lr * options.weight_decay : 1.0,
+            .added = is_decoupled ? 0.0 : options.weight_decay};
+  }
+};
+
 // update_elements calls f(i, values) for each element of a parameter, where values are references
 // in the compute type to the elements of the tensors, in order; what f writes is rounded once to
 // the tensors' dtype. Raises a TypeError for a dtype that isn't floating, and a ValueError where

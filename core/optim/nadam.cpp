@@ -31,16 +31,13 @@ void NAdam::update(std::size_t index, Tensor parameter, Tensor gradient) {
   double of_gradient = -options.lr * (1.0 - mu) / (1.0 - double(product));
   double of_average = -options.lr * mu_next / (1.0 - double(product) * mu_next);
   double correction = 1.0 - simmesh::power(options.beta2, double(steps));
-  bool is_decoupled = options.decoupled_weight_decay;
-  double sign = options.maximize ? -1.0 : 1.0;
-  double kept = is_decoupled ? 1.0 - options.lr * options.weight_decay : 1.0;
-  double added = is_decoupled ? 0.0 : options.weight_decay;
+  DecayFactors decay = DecayFactors::of(options, options.decoupled_weight_decay);
   Tensor &average = state_tensor(index, "exp_avg"), &squares = state_tensor(index, "exp_avg_sq");
   update_elements<4>({&parameter, &gradient, &average, &squares}, [&](auto& values) {
     using T = std::decay_t<decltype(values[0])>;
     auto& [p, g, m, v] = values;
-    p *= T(kept);
-    T decayed = T(sign) * g + T(added) * p;
+    p *= T(decay.kept);
+    T decayed = T(decay.sign) * g + T(decay.added) * p;
     m += T(1.0 - options.beta1) * (decayed - m);
     v = T(options.beta2) * v + T(1.0 - options.beta2) * decayed * decayed;
     T denominator = std::sqrt(v / T(correction)) + T(options.eps);

@@ -26,16 +26,13 @@ void RAdam::update(std::size_t index, Tensor parameter, Tensor gradient) {
   double correction1 = 1.0 - simmesh::power(options.beta1, double(steps));
   double power2 = simmesh::power(options.beta2, double(steps)), correction2 = 1.0 - power2;
   double rectification = radam_rectification(options.beta2, power2, steps);
-  bool is_decoupled = options.decoupled_weight_decay;
-  double sign = options.maximize ? -1.0 : 1.0;
-  double kept = is_decoupled ? 1.0 - options.lr * options.weight_decay : 1.0;
-  double added = is_decoupled ? 0.0 : options.weight_decay;
+  DecayFactors decay = DecayFactors::of(options, options.decoupled_weight_decay);
   Tensor &average = state_tensor(index, "exp_avg"), &squares = state_tensor(index, "exp_avg_sq");
   update_elements<4>({&parameter, &gradient, &average, &squares}, [&](auto& values) {
     using T = std::decay_t<decltype(values[0])>;
     auto& [p, g, m, v] = values;
-    p *= T(kept);
-    T decayed = T(sign) * g + T(added) * p;
+    p *= T(decay.kept);
+    T decayed = T(decay.sign) * g + T(decay.added) * p;
     m += T(1.0 - options.beta1) * (decayed - m);
     v = T(options.beta2) * v + T(1.0 - options.beta2) * decayed * decayed;
     T change = m / T(correction1) * T(options.lr);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/optim/radam.h"
 #include "core/tensor/convert.h"
 #include "tests/expect_error.h"
 
@@ -42,6 +43,20 @@ TEST(ElementUpdate, RefusesTensorsThatDontGoTogether) {
       ErrorKind::value_error, "got int64[2]");
   expect_error([&] { update_elements(std::array<Tensor*, 1>{&whole}, nothing); },
                ErrorKind::type_error, "a floating dtype, got int64");
+}
+
+// If this fails, a step decays the parameter and the gradient, or neither.
+TEST(DecayFactors, DecayTheGradientOrTheParameter) {
+  RAdamOptions options{.lr = 0.5, .weight_decay = 0.25, .maximize = true};
+  DecayFactors added = DecayFactors::of(options, false);
+  EXPECT_EQ(added.sign, -1.0);
+  EXPECT_EQ(added.kept, 1.0);
+  EXPECT_EQ(added.added, 0.25);
+  options.maximize = false;
+  DecayFactors decoupled = DecayFactors::of(options, true);
+  EXPECT_EQ(decoupled.sign, 1.0);
+  EXPECT_EQ(decoupled.kept, 1.0 - 0.5 * 0.25);
+  EXPECT_EQ(decoupled.added, 0.0);
 }
 
 }  // namespace

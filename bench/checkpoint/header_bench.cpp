@@ -31,7 +31,7 @@ void parse_header(benchmark::State& state) {
   SafetensorsLayout layout = large_layout();
   std::int64_t data_bytes = layout.header.tensors.back().end;
   double ours = 0, json = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     ours += seconds_of([&] {
       benchmark::DoNotOptimize(parse_safetensors_header(layout.text, data_bytes).tensors.size());
     });

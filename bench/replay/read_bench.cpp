@@ -52,7 +52,7 @@ std::vector<char> unpacked_bytes() {
 void read_and_summarize(benchmark::State& state) {
   double ours = 1e9, parsing = 1e9, wall = 1e9;
   simdjson::dom::parser parser;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     auto start = std::chrono::steady_clock::now();
     ours = std::min(ours, seconds_of([&] {
                       ExecutionTrace trace = read_execution_trace(packed_trace);
@@ -93,7 +93,7 @@ double peak_bytes_since_last() {
 void memory_of_reading(benchmark::State& state) {
   auto file_bytes = double(unpacked_bytes().size());
   double ratio = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     malloc_trim(0);
     peak_bytes_since_last();
     double before = peak_bytes_since_last();

@@ -21,7 +21,7 @@ double peer_combinations_per_second() {
 void validate_ops(benchmark::State& state, const std::vector<std::string>& ops,
                   ValidateOptions options) {
   std::uint64_t combinations = 0;
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     combinations += validate({.ops = ops, .options = options}).combination_count();
   state.counters["combinations/s"] =
       benchmark::Counter(double(combinations), benchmark::Counter::kIsRate);

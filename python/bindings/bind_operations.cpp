@@ -23,7 +23,7 @@ namespace {
 void set_record(HostArray& array, nb::handle tensor, nb::handle record, bool is_result) {
   if (record.is_none() || !(is_result || holds_floats(tensor))) return;
   array.record = nb::cast<ExactRecord*>(record);
-  array.record_offset = storage_offset_of(tensor, array.data);
+  array.record_offset = storage_offset_of(tensor);
 }
 
 // An array without dims counts as one element where pieces are cut or joined.

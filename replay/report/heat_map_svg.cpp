@@ -1,6 +1,7 @@
 #include "replay/report/heat_map_svg.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <vector>
 
@@ -36,7 +37,7 @@ std::string name_of(const AllToAllMatrix& matrix, const Members& members) {
 // Returns a shade from nearly white for nothing to dark blue for the most.
 std::string shade(double share) {
   auto between = [&](double light, double dark) {
-    return int(light + (dark - light) * share + 0.5);
+    return std::lround(light + (dark - light) * share);
   };
   return fmt::format("#{:02x}{:02x}{:02x}", between(240, 20), between(244, 66), between(250, 150));
 }

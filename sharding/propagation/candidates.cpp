@@ -14,7 +14,7 @@ namespace {
 
 constexpr double unreachable_us = std::numeric_limits<double>::infinity();
 
-bool same_dims(const Dims& order, Dims dims) {
+bool same_dims(const Dims& order, const Dims& dims) {
   Dims sorted = order;
   std::sort(sorted.begin(), sorted.end());
   return sorted == dims;

@@ -277,7 +277,7 @@ void Search::expand_partial(std::uint32_t from, const ShardState& state) {
 }
 
 void Search::expand_strided(std::uint32_t from, const ShardState& state) {
-  for (std::uint8_t source = 1; source <= tensor_dims_; ++source)
+  for (std::size_t source = 1; source <= tensor_dims_; ++source)
     if (count_[source] > 0 && codes_.is_strided(state.at[last_[source]].code))
       reach(from, state, last_[source], 0);
   for (std::size_t mesh_dim = 0; mesh_dim < mesh_shape_.size(); ++mesh_dim) {
@@ -293,7 +293,7 @@ void Search::expand(std::uint32_t from) {
   expand_shards(from, state);
   expand_partial(from, state);
   if (has_strided()) expand_strided(from, state);
-  for (std::uint8_t source = 1; source <= tensor_dims_; ++source)
+  for (std::size_t source = 1; source <= tensor_dims_; ++source)
     if (count_[source] > 0 && takes_shard_[last_[source]] &&
         codes_.is_shard(state.at[last_[source]].code))
       reach(from, state, last_[source], goal_state_.at[last_[source]].code);

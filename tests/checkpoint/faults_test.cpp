@@ -94,7 +94,7 @@ void expect_stops_lose_nothing(const FaultsCase& one) {
   std::printf(
       "%s: %lld stops of a save of %lld operations: the old checkpoint %lld times, the new one "
       "%lld times\n",
-      one.name, static_cast<long long>(6 * operations), static_cast<long long>(operations),
+      one.name, 6 * static_cast<long long>(operations), static_cast<long long>(operations),
       static_cast<long long>(old_rounds), static_cast<long long>(new_rounds));
 }
 
@@ -120,7 +120,7 @@ void expect_failures_lose_nothing(const FaultsCase& one) {
     }
   EXPECT_GT(errors, 0);
   std::printf("%s: %lld failing operations, after %lld of which the old checkpoint is the latest\n",
-              one.name, static_cast<long long>(3 * operations), static_cast<long long>(errors));
+              one.name, 3 * static_cast<long long>(operations), static_cast<long long>(errors));
 }
 
 // An operation fails, writes half, or finds the disk full. The program gets an error and continues.

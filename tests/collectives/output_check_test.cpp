@@ -97,7 +97,7 @@ TEST(OutputCheck, RefusesAnotherNumberOfOutputs) {
 
 TEST(OutputCheck, RefusesAnotherDtypeAlsoOfTheHost) {
   Membership group = group_of_three();
-  for (HostArray output : {array(6, DType::int32), array(6, DType::uint8, "int8")}) {
+  for (const HostArray& output : {array(6, DType::int32), array(6, DType::uint8, "int8")}) {
     HostMemory memory({array(6, output.dtype == DType::uint8 ? DType::uint8 : DType::float32)},
                       {output});
     std::vector<Tensor> inputs = memory.placeholders();

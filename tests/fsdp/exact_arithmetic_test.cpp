@@ -62,7 +62,7 @@ std::vector<Tensor> step_gradients_of_one_rank(const PrecisionTrial& trial) {
 // shards. So mixed precision on a mesh is mixed precision on one rank.
 TEST(ExactArithmetic, MixedPrecisionIsThatOfOneRank) {
   constexpr std::optional<DType> none;
-  for (MixedPrecisionPolicy precision :
+  for (const MixedPrecisionPolicy& precision :
        {MixedPrecisionPolicy{none, none}, MixedPrecisionPolicy{DType::bfloat16, none},
         MixedPrecisionPolicy{DType::bfloat16, DType::float32},
         MixedPrecisionPolicy{DType::float16, DType::bfloat16},

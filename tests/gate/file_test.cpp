@@ -1,5 +1,6 @@
 #include "gate/file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "gate/explain.h"
@@ -195,7 +196,7 @@ TEST(GateFile, RefusesKeysOfManyParts) {
   expect_bad("x = [\n{ " + deep + " = 1 }]\n", 2, "keys of at most 100 parts");
   std::string dots(300, '.');
   for (const char* quote : {"\"", "'", "\"\"\"", "'''"})
-    EXPECT_EQ(gate_from_text("title = " + (quote + dots) + quote + " # " + dots, "g.toml").title,
+    EXPECT_EQ(gate_from_text(fmt::format("title = {0}{1}{0} # {1}", quote, dots), "g.toml").title,
               dots);
 }
 

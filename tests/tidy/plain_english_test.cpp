@@ -125,7 +125,7 @@ TEST(PlainEnglish, FiresOnOtherNames) {
     std::string name(one.old_name);
     EXPECT_THAT(other_names({"mesh/a.h", "int " + name + "();"}), SizeIs(1));
     EXPECT_THAT(other_names({"a/a.py", "x." + name + "\n"}), SizeIs(1));
-    EXPECT_THAT(other_names({"mesh/a.h", "int my_" + name + "; // " + name}), IsEmpty());
+    EXPECT_THAT(other_names({"mesh/a.h", fmt::format("int my_{0}; // {0}", name)}), IsEmpty());
   }
 }
 

@@ -111,9 +111,9 @@ std::vector<checkpoint::Box> boxes_of(const RecordedCase& recorded, const CaseFi
 }
 
 // The chunks are those boxes, in any order.
-void compare_layout(CaseReport& report, std::vector<checkpoint::Box> boxes,
+void compare_layout(CaseReport& report, const std::vector<checkpoint::Box>& boxes,
                     const StoredTensor& tensor) {
-  auto sorted = [](std::vector<checkpoint::Box> list) {
+  auto sorted = [](const std::vector<checkpoint::Box>& list) {
     std::vector<std::string> texts;
     for (const checkpoint::Box& box : list)
       texts.push_back(fmt::format("{} at {}", to_string(box.sizes), to_string(box.offsets)));
@@ -122,8 +122,8 @@ void compare_layout(CaseReport& report, std::vector<checkpoint::Box> boxes,
   };
   std::vector<checkpoint::Box> chunks;
   for (const StoredChunk& chunk : tensor.chunks) chunks.push_back(chunk.box);
-  report.expect_equal(tensor.name + ": chunks by placements", sorted(std::move(boxes)),
-                      sorted(std::move(chunks)));
+  report.expect_equal(tensor.name + ": chunks by placements", sorted(boxes),
+                      sorted(chunks));
 }
 
 // Compares each recorded tensor with the one that was read, and calls compare_chunk(tensor, i,

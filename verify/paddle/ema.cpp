@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 
 #include "checkpoint/zero_cost/copy_schedule.h"
@@ -202,9 +203,9 @@ void EmaRun::compare_averages(const CaseField& field, const std::string& who) {
     std::string key = std::to_string(i - 1);
     auto bits = averaged ? averaged->find(key) : std::nullopt;
     if (bits)
-      compare_average(who + "ema of buffer " + key, *bits, i);
+      compare_average(fmt::format("{}ema of buffer {}", who, key), *bits, i);
     else
-      report_.mismatch(who + "no average of buffer " + key);
+      report_.mismatch(fmt::format("{}no average of buffer {}", who, key));
   }
   report_.expect_equal(who + "averages of buffers", averaged ? averaged->size() : 0, count);
   if (ema && !averages_.empty()) compare_average(who + "ema", *ema, 0);

@@ -22,7 +22,7 @@ OptimizerType adam_type(const std::string& name) {
 }
 
 // A class of torch.optim. All choose kernels by foreach, most by the other two as well.
-OptimizerType torch_type(OptimizerConfig defaults, std::vector<std::string> params,
+OptimizerType torch_type(const OptimizerConfig& defaults, std::vector<std::string> params,
                          std::vector<std::string> idle = {"foreach", "capturable",
                                                           "differentiable"}) {
   params.push_back("maximize");
@@ -30,7 +30,7 @@ OptimizerType torch_type(OptimizerConfig defaults, std::vector<std::string> para
           .is_deepspeeds = false,
           .params = std::move(params),
           .idle = std::move(idle),
-          .defaults = std::move(defaults)};
+          .defaults = defaults};
 }
 
 std::vector<OptimizerType> torch_types() {

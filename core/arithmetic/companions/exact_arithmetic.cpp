@@ -165,7 +165,7 @@ std::int64_t inverse_of(double factor) {
   constexpr double least = 0x1p-32;
   double magnitude = std::fabs(factor);
   if (!(magnitude < 1 && magnitude > least)) return 0;
-  auto inverse = std::int64_t(1 / magnitude + 0.5);
+  std::int64_t inverse = std::llround(1 / magnitude);
   if (1.0 / double(inverse) != magnitude) return 0;
   return factor < 0 ? -inverse : inverse;
 }
@@ -174,7 +174,7 @@ std::int64_t inverse_of(double factor) {
 std::int64_t square_of(double divisor) {
   double square = divisor * divisor;
   if (!(square >= 1 && square < double(divisor_limit))) return 0;
-  auto n = std::int64_t(square + 0.5);
+  std::int64_t n = std::llround(square);
   return std::sqrt(double(n)) == divisor ? n : 0;
 }
 
@@ -197,7 +197,8 @@ std::optional<std::int64_t> common_divisor(std::int64_t a, std::int64_t b) {
 
 ExactContent over_divisor(const ExactContent& content, std::int64_t divisor) {
   if (content.divisor == divisor) return content;
-  ExactContent result = product_of_two(content, one_double(double(divisor / content.divisor)));
+  std::int64_t factor = divisor / content.divisor;
+  ExactContent result = product_of_two(content, one_double(double(factor)));
   for (std::size_t i = 0; i < result.high.size(); ++i)
     if (result.high[i] == 0) result.high[i] = std::copysign(0.0, content.high[i]);
   result.divisor = divisor;
@@ -228,9 +229,8 @@ ExactContent scaled(const ExactContent& content, double factor) {
     return product_of_two(content, one_double(factor));
   // The divisor goes out of the factor, so that x / 3 * 3 has divisor 1 again.
   OddFactor by = OddFactor::of(factor);
-  std::int64_t shared = std::gcd(by.odd, content.divisor);
-  ExactContent result =
-      product_of_two(content, one_double(std::ldexp(double(by.odd / shared), by.exponent)));
+  std::int64_t shared = std::gcd(by.odd, content.divisor), odd = by.odd / shared;
+  ExactContent result = product_of_two(content, one_double(std::ldexp(double(odd), by.exponent)));
   result.divisor = content.divisor / shared;
   return result;
 }

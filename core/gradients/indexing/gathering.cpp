@@ -50,7 +50,8 @@ Gradients index_select_gradient(const GradientCall& call) {
 
 // Each place collects the gradients of the elements that were read there.
 Gradients take_gradient(const GradientCall& call) {
-  Tensor g = call.gradient(), places = call.input(1);
+  Tensor g = call.gradient();
+  const Tensor& places = call.input(1);
   const Shape& shape = call.input_type(0).shape;
   std::int64_t count = numel(shape);
   Tensor ascending = where(lt(places, 0), add(places, count), places);

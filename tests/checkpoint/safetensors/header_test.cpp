@@ -75,10 +75,9 @@ TEST(SafetensorsHeader, RefusesEntriesThatAreIncomplete) {
   EXPECT_THAT(header_problem(with_entry(dtype_field + offsets_field)), HasSubstr("no field shape"));
   EXPECT_THAT(header_problem(with_entry(dtype_field + R"("shape":[2])")),
               HasSubstr("no field data_offsets"));
+  const std::string whole = dtype_field + shape_field + offsets_field;
   for (const std::string& field : {dtype_field, shape_field, offsets_field + ","})
-    EXPECT_THAT(header_problem(with_entry(field + dtype_field + shape_field + offsets_field)),
-                HasSubstr("comes twice"))
-        << field;
+    EXPECT_THAT(header_problem(with_entry(field + whole)), HasSubstr("comes twice")) << field;
   std::string entry = "{" + dtype_field + shape_field + offsets_field + "}";
   EXPECT_THAT(header_problem("{\"w\":" + entry + ",\"w\":" + entry + "}"),
               HasSubstr("the tensor 'w' comes twice"));

@@ -35,7 +35,8 @@ MemoryStore& memory_of(const Location& location) {
 // Loads under several schedules, and returns the way of all ranks.
 LoadWay way_of(const Location& location, std::int64_t ranks, const Placement& placement) {
   LoadWay way = LoadWay::planned;
-  for (Schedule schedule : {Schedule::fifo(), Schedule::seeded(3), Schedule::pct({.depth = 3})}) {
+  for (const Schedule& schedule :
+       {Schedule::fifo(), Schedule::seeded(3), Schedule::pct({.depth = 3})}) {
     std::vector<LoadWay> ways(static_cast<std::size_t>(ranks));
     World world({.ranks = std::size_t(ranks), .schedule = schedule});
     auto outcome = world.run([&](Rank& rank) {
@@ -99,7 +100,7 @@ TEST(LocalLoad, OneRankDecidesForAll) {
 TEST(LocalLoad, OneRankThatWantsMoreIsToldByTheGeneralWay) {
   Location location = saved_locally(SaveLayout::one_file);
   for (std::size_t asking = 0; asking < std::size_t(local_ranks); ++asking)
-    for (Schedule schedule : {Schedule::fifo(), Schedule::seeded(3)}) {
+    for (const Schedule& schedule : {Schedule::fifo(), Schedule::seeded(3)}) {
       World world({.ranks = std::size_t(local_ranks), .schedule = schedule});
       auto outcome = world.run([&](Rank& rank) {
         DeviceMesh mesh = init_device_mesh({local_ranks});

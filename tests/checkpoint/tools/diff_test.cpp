@@ -1,5 +1,6 @@
 #include "checkpoint/tools/diff.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "checkpoint/save_load/save.h"
@@ -29,7 +30,7 @@ TEST(Diff, SaysHowEachNameDiffers) {
   });
   std::vector<std::string> lines;
   for (const auto& [name, text] : diff({store, "first"}, {store, "second"}))
-    lines.push_back(name + ": " + text);
+    lines.push_back(fmt::format("{}: {}", name, text));
   EXPECT_EQ(lines, (std::vector<std::string>{
                        "bits: 2 of 3 elements differ; the first has the row-major index 1",
                        "gone: only in the first", "new: only in the second",

@@ -97,7 +97,7 @@ TEST(TorchArchive, ReadsViewsOfAStorage) {
 // ways.
 TEST(TorchArchive, RefusesViewsThatLeaveTheirStorage) {
   constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
-  auto leaves = [](ViewInArchive view, const char* why) {
+  auto leaves = [](const ViewInArchive& view, const char* why) {
     EXPECT_THAT(view_problem(view), HasSubstr(why));
   };
   leaves({.offset = 1}, "ends at element 6 of a storage of 6");

@@ -41,6 +41,7 @@ TEST(OwnerCount, ThreadsShareTheCount) {
       running.emplace_back([own = shared, &sum]() mutable {
         EXPECT_FALSE(is_single_threaded());
         for (int time = 0; time < times; ++time) {
+          // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): the count is tested.
           OwnedPtr copy = own;
           add_shared(sum, std::int64_t(3));
         }

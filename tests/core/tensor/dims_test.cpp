@@ -44,10 +44,12 @@ TEST(Dims, WhatWasMovedFromIsEmptyAndUsable) {
     Dims from = counted(count), assigned = counted(8);
     Dims to = std::move(from);
     EXPECT_EQ(listed(to), listed(counted(count)));
+    // NOLINTNEXTLINE(bugprone-use-after-move): lists that were moved from are what is tested.
     from.assign(2, 5);
     EXPECT_EQ(listed(from), (Expected{5, 5}));
     assigned = std::move(to);
     EXPECT_EQ(listed(assigned), listed(counted(count)));
+    // NOLINTNEXTLINE(bugprone-use-after-move)
     to.clear();
     for (std::int64_t value = 0; value < 9; ++value) to.push_back(value);
     EXPECT_EQ(to.size(), 9u);

@@ -23,7 +23,7 @@ Tensor own_gradient(std::int64_t rank) {
 
 // The gradient of this rank's shard after one reduction with the setting's options.
 std::string reduced(const DeviceMesh& mesh, std::optional<double> divide_factor,
-                    AllReduceHook hook = {}) {
+                    const AllReduceHook& hook = {}) {
   nn::ModulePtr model = nn::build(
       {"", "linear", {{"in", std::int64_t(2)}, {"out", std::int64_t(3)}, {"bias", false}}, {}});
   fully_shard(*model);

@@ -123,11 +123,12 @@ void expect_one_device(const ExpertGate& gate) {
 }
 
 TEST(GateExpert, TrainsAsOneDevice) {
-  for (const char* parallel : {"", "replicate = { mesh = \"dp\" }\n",
-                               "replicate = { mesh = \"ep\", bucket_bytes = 300 }\n",
-                               "fsdp = { mesh = \"ep\" }\n", "fsdp = { mesh = \"dp\" }\n",
-                               "fsdp = { mesh = [\"dp\", \"ep\"], shard_placement = \"largest\" }\n"
-                               "activation_checkpointing = \"blocks\"\n"})
+  for (const char* parallel :
+       {"", "replicate = { mesh = \"dp\" }\n",
+        "replicate = { mesh = \"ep\", bucket_bytes = 300 }\n", "fsdp = { mesh = \"ep\" }\n",
+        "fsdp = { mesh = \"dp\" }\n",
+        ("fsdp = { mesh = [\"dp\", \"ep\"], shard_placement = \"largest\" }\n"
+         "activation_checkpointing = \"blocks\"\n")})
     expect_one_device({.parallel = std::string("expert = {}\n") + parallel});
   for (const char* parallel : {"replicate = { mesh = \"dp\" }\ncontext = { mesh = \"cp\" }\n",
                                "fsdp = { mesh = [\"dp\", \"cp\"] }\n",

@@ -41,7 +41,7 @@ TEST(OpWords, SayWhatADeviceDid) {
 }
 
 TEST(OpWords, WriteArgumentsAsJson) {
-  auto words_of = [](AttributeValue value) {
+  auto words_of = [](const AttributeValue& value) {
     RecordedArgument argument = recorded_argument(value);
     return argument.type + " " + argument.json;
   };

@@ -1,5 +1,6 @@
 #include "replay/timeline/kineto_rank.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "replay/read/bad_trace.h"
@@ -9,7 +10,6 @@ namespace simmesh::replay {
 
 namespace {
 
-using testing::EventText;
 using ::testing::HasSubstr;
 using testing::kineto_text;
 
@@ -58,7 +58,7 @@ TEST(ReplayKinetoRank, ReadsWhatStandsBesideTheEvents) {
     std::string base = R"("baseTimeNanoseconds": 1000000000)";
     std::string text =
         kineto_text({{.begin = "2.5", .length = "1"}}, is_behind ? info : info + base + ",");
-    if (is_behind) text = text.substr(0, text.size() - 1) + "," + base + "}";
+    if (is_behind) text = fmt::format("{},{}}}", text.substr(0, text.size() - 1), base);
     KinetoRank rank = rank_from(text);
     EXPECT_EQ(rank.rank, 3);
     EXPECT_EQ(rank.world_size, 8);

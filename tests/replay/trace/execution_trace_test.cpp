@@ -14,7 +14,7 @@ struct View {
   TraceTensor tensor;
 };
 
-View view_of(std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides,
+View view_of(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
              std::int64_t offset, std::int64_t elements) {
   View view;
   std::vector<std::int64_t>& numbers = view.trace.numbers;

@@ -39,7 +39,7 @@ void expect_moves(const Tensor& whole, const DeviceMesh& from_mesh, const Placem
   if (to_mesh.get_coordinate()) EXPECT_SAME_BITS(after, piece_of(whole, to_mesh, to));
 }
 
-DeviceMesh mesh_of(std::initializer_list<std::int64_t> ranks, Shape shape) {
+DeviceMesh mesh_of(std::initializer_list<std::int64_t> ranks, const Shape& shape) {
   Rank& rank = this_rank();
   return DeviceMesh::from_ranks({.rank = rank.id(), .world_size = 4}, RankList::of(ranks), shape);
 }

@@ -7,8 +7,7 @@ namespace {
 using nlohmann::json;
 
 json schedule(const char* name) {
-  return testing::first_with((std::string("../zero/") + name).c_str(),
-                             [](const json&) { return true; });
+  return testing::first_with(std::string("../zero/") + name, [](const json&) { return true; });
 }
 
 // Returns the place of the first event of a name, from a place on.

@@ -32,7 +32,10 @@ SIMMESH_TEST(QuantizedReduce, AveragesOverAllRanks, {.mesh = {8}, .schedules = 6
     Tensor gradient = empty({8, 4}, DType::float32);
     auto values = gradient.mutable_values<float>();
     // Part i of four elements is -8 and i, twice: sums over ranks stay multiples of a scale of 1.
-    for (std::size_t i = 0; i < 32; ++i) values[i] = i % 2 == 0 ? -8.0f : float(i / 4) - 4.0f;
+    for (std::size_t i = 0; i < 32; ++i) {
+      std::size_t part = i / 4;
+      values[i] = i % 2 == 0 ? -8.0f : float(part) - 4.0f;
+    }
     Tensor mean = reduce_quantized(gradient, groups);
     auto got = mean.values<float>();
     EXPECT_EQ(mean.numel(), 4);

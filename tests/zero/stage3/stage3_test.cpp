@@ -19,7 +19,7 @@ namespace {
 
 using simmesh::testing::expect_error;
 
-void expect_equals_stage0(const ModelMaker& make, Config config) {
+void expect_equals_stage0(const ModelMaker& make, const Config& config) {
   Config whole = stage0();
   whole.gradient_accumulation_steps = config.gradient_accumulation_steps;
   expect_same_run(run_zero(make, config), run_zero(make, whole));

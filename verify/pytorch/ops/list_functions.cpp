@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "core/check/error.h"
 #include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
@@ -100,7 +102,7 @@ void add_unary_list_functions(PythonFunctions& functions) {
     for (bool in_place : {false, true}) {
       std::string whole = std::string(name) + (in_place ? "_" : "");
       const Op* op = find_op(name);
-      functions.push_back({"torch._foreach_" + whole + " aten._foreach_" + whole + ".default",
+      functions.push_back({fmt::format("torch._foreach_{0} aten._foreach_{0}.default", whole),
                            PythonSignature("Tensor[] self"), [=](PythonCall& call) -> PythonValue {
                              std::vector<Tensor> selves = call.tensors("self");
                              for (Tensor& self : selves) {

@@ -46,7 +46,7 @@ struct Unwound {
 TEST(SavedExceptions, HideWhatIsStillUncaught) {
   int outside = 0, within = -1;
   try {
-    Unwound unwound{outside, within};
+    [[maybe_unused]] Unwound unwound{outside, within};
     throw 1;
   } catch (int) {
   }

@@ -171,7 +171,7 @@ TEST(CrashReportDeathTest, ALongjmpOutOfARankIsReported) {
 
 // If this fails, two ranks share one stack after a longjmp from one into the other.
 TEST(CrashReportDeathTest, ALongjmpIntoAnotherRankIsReported) {
-  static bool is_set = false;
+  static volatile bool is_set = false;
   auto body = [](Rank& rank) {
     if (rank.id() == 0 && setjmp(outside) == 0) {
       is_set = true;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <utility>
 
 #include "core/check/error.h"
 #include "core/engine/reports/outcome.h"
@@ -42,7 +43,7 @@ std::exception_ptr no_good() {
 }
 
 Deputies::IsBlocked blocked(std::set<RankId> deputies) {
-  return [deputies](RankId deputy) { return deputies.count(deputy) > 0; };
+  return [deputies = std::move(deputies)](RankId deputy) { return deputies.count(deputy) > 0; };
 }
 
 // If this fails, a deputy does work twice, out of order, or that of another deputy.

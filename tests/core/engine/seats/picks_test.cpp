@@ -34,7 +34,7 @@ TEST(Picks, KeepARecordOfEveryChoice) {
 
 // If this fails, equal interleavings have different hashes, or different ones equal hashes.
 TEST(Picks, HashTheChoicesAndWhatIsFoldedIn) {
-  auto hash_of = [](std::vector<RankId> ranks, std::uint64_t word) {
+  auto hash_of = [](const std::vector<RankId>& ranks, std::uint64_t word) {
     Picks picks = picks_of(Schedule::fifo(), false);
     for (RankId rank : ranks) picks.add(rank);
     while (picks.next() != no_rank) picks.fold(word);

@@ -72,7 +72,7 @@ TEST(PointwiseStrategies, QuotientsGiveWholeBits) {
 
 // Broadcast dims are cut, or their gradient isn't added up over the ranks that hold the others.
 TEST(PointwiseStrategies, BroadcastsGiveWholeBits) {
-  for (Shape second : {Shape{3}, Shape{5, 1}, Shape{1, 3}, Shape{}}) {
+  for (const Shape& second : {Shape{3}, Shape{5, 1}, Shape{1, 3}, Shape{}}) {
     Placements alphabet =
         shards_and(std::int64_t(second.size()), {Partial(ReduceOp::sum), Partial(ReduceOp::avg)});
     Call call{
@@ -87,7 +87,7 @@ TEST(PointwiseStrategies, BroadcastsGiveWholeBits) {
 
 // Ranks without elements fail, or give a piece of another shape.
 TEST(PointwiseStrategies, EmptyPiecesAndTensorsGiveWholeBits) {
-  for (Shape shape : {Shape{1, 3}, Shape{2, 1}, Shape{0, 3}}) {
+  for (const Shape& shape : {Shape{1, 3}, Shape{2, 1}, Shape{0, 3}}) {
     Call call{.name = "empty",
               .inputs = {{.shape = shape, .alphabet = all_kinds(2)},
                          {.shape = shape, .alphabet = all_kinds(2)}},

@@ -11,7 +11,7 @@ using namespace whole_tensor_oracle;
 // Each rank draws its own numbers, or those of another place: then a result depends on the layout.
 TEST(RandomStrategies, DrawWhatOneDeviceDraws) {
   Placements kinds = shards_and(2, {StridedShard(0, 2), Partial(ReduceOp::sum)});
-  for (Shape shape : {Shape{7, 3}, Shape{1, 3}, Shape{0, 2}})
+  for (const Shape& shape : {Shape{7, 3}, Shape{1, 3}, Shape{0, 2}})
     expect_whole_bits({.name = "draws",
                        .inputs = {{.shape = shape, .alphabet = kinds}},
                        .function = [](TensorSpan x) {

@@ -68,7 +68,7 @@ TEST(VerifyOp, RefusesCollectivesOfABackwardPassWithoutOne) {
   EXPECT_THROW(testing::verify_value(value), BadCase);
 }
 
-json complex_case(const char* function, std::vector<const char*> dtypes) {
+json complex_case(const char* function, const std::vector<const char*>& dtypes) {
   json value = a_case("op", "op/view_as_real/2150.0");
   json input = value["inputs"][0];
   value["torch"] = function;

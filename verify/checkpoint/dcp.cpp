@@ -122,8 +122,7 @@ void compare_layout(CaseReport& report, const std::vector<checkpoint::Box>& boxe
   };
   std::vector<checkpoint::Box> chunks;
   for (const StoredChunk& chunk : tensor.chunks) chunks.push_back(chunk.box);
-  report.expect_equal(tensor.name + ": chunks by placements", sorted(boxes),
-                      sorted(chunks));
+  report.expect_equal(tensor.name + ": chunks by placements", sorted(boxes), sorted(chunks));
 }
 
 // Compares each recorded tensor with the one that was read, and calls compare_chunk(tensor, i,

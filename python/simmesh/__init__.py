@@ -91,6 +91,7 @@ from simmesh.one_device import (
     rows_of,
     same_as_one_device,
 )
+from simmesh.rules import RuleCheck, RuleCounterExample, RuleInput, RuleRefuted, rulecheck
 from simmesh.spmd import SpmdFailure, spmd, spmd_run
 from simmesh.world import World
 
@@ -120,6 +121,10 @@ __all__ = [
     "PlanStep",
     "RefutedRule",
     "Replicate",
+    "RuleCheck",
+    "RuleCounterExample",
+    "RuleInput",
+    "RuleRefuted",
     "RuleTableVerdict",
     "RuleVerdict",
     "SampleVerdict",
@@ -165,6 +170,7 @@ __all__ = [
     "reduce",
     "reduce_scatter",
     "rows_of",
+    "rulecheck",
     "run_gate",
     "same_as_one_device",
     "same_bits",

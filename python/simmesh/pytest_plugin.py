@@ -1,8 +1,12 @@
-"""The plugin of pytest: the marker ``simmesh``, the fixtures ``spmd`` and ``same_as_one_device``,
-and options for schedules.
+"""The plugin of pytest: the markers ``simmesh`` and ``simmesh_rule``, the fixtures ``spmd`` and
+``same_as_one_device``, and options for schedules.
 
     @pytest.mark.simmesh(world_size=4)
     def test_on_every_rank(): ...
+
+    @pytest.mark.simmesh_rule("mk, kn -> mn")
+    def test_rule():
+        return torch.matmul
 
     def test_on_the_host(spmd):
         results = spmd(program, world_size=4)
@@ -28,7 +32,7 @@ from typing import Any, Callable
 
 import pytest
 
-from simmesh import one_device, replay_file
+from simmesh import one_device, replay_file, rules
 from simmesh.one_device import Comparison
 from simmesh.spmd import Options, Result, check, settings, spmd_run
 
@@ -54,6 +58,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "simmesh(world_size=4, schedules=20, ...): run the test on every rank of a simulated job",
+    )
+    config.addinivalue_line(
+        "markers",
+        "simmesh_rule(rule, inputs=...): judge the sharding rule of the function that the test "
+        "returns",
     )
     schedules = config.getoption("--simmesh-schedules")
     if schedules is not None and schedules < 1:
@@ -109,12 +118,25 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Runs a test with the marker on every rank."""
+    """Runs a test with a marker: on every rank, or as the judge of a rule."""
+    rule = pyfuncitem.get_closest_marker("simmesh_rule")
     marker = pyfuncitem.get_closest_marker("simmesh")
-    if marker is None:
+    if marker is None and rule is None:
         return None
     names = pyfuncitem._fixtureinfo.argnames
     arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    if rule is not None:
+        function = pyfuncitem.obj(**arguments)
+        if not callable(function):
+            raise TypeError(
+                f"{pyfuncitem.nodeid}: expected a test with the marker simmesh_rule to return the "
+                f"function whose rule is judged, got {function!r}"
+            )
+        verdict = rules.rulecheck(function, *rule.args, **rule.kwargs)
+        if not verdict.holds:
+            pytest.fail(verdict.text, pytrace=False)
+        return True
+    assert marker is not None
     check(functools.partial(pyfuncitem.obj, **arguments), Options(**marker.kwargs))
     return True
 

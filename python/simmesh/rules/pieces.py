@@ -1,0 +1,94 @@
+"""The tensors of the ranks along a mesh dim, and the whole tensor that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from simmesh.rules.rule import RulePlacement
+
+
+def chunks(tensor: Tensor, dim: int, count: int) -> list[Tensor]:
+    """The pieces of a shard: those of torch.chunk, and empty ones for the ranks that get none."""
+    size = tensor.shape[dim]
+    each = -(-size // count)
+    begins = [min(rank * each, size) for rank in range(count + 1)]
+    return [tensor.narrow(dim, begin, end - begin) for begin, end in zip(begins[:-1], begins[1:])]
+
+
+def _strided_indices(size: int, count: int, factor: int) -> list[list[int]]:
+    parts = chunks(torch.arange(size), 0, factor)
+    return [
+        [int(i) for part in parts for i in chunks(part, 0, count)[rank]] for rank in range(count)
+    ]
+
+
+def _strided_pieces(tensor: Tensor, placement: RulePlacement, count: int) -> list[Tensor]:
+    size = tensor.shape[placement.dim]
+    return [
+        tensor.index_select(placement.dim, torch.tensor(indices, dtype=torch.int64))
+        for indices in _strided_indices(size, count, placement.split_factor)
+    ]
+
+
+def pieces(tensor: Tensor, placement: RulePlacement, count: int) -> list[Tensor]:
+    """The tensors of ``count`` ranks, for a placement that isn't partial."""
+    if placement.kind == "replicate":
+        return [tensor] * count
+    if placement.dim >= tensor.dim():
+        raise IndexError(f"[rules] expected a dim below {tensor.dim()} to cut, got {placement}")
+    if placement.kind == "shard":
+        return chunks(tensor, placement.dim, count)
+    return _strided_pieces(tensor, placement, count)
+
+
+_REDUCTIONS: dict[str, Callable[[Sequence[Tensor]], Any]] = {
+    "sum": lambda terms: reduce(torch.add, terms),
+    "avg": lambda terms: reduce(torch.add, terms) / len(terms),
+    "min": lambda terms: reduce(torch.minimum, terms),
+    "max": lambda terms: reduce(torch.maximum, terms),
+}
+
+
+def whole(tensors: Sequence[Tensor], placement: RulePlacement) -> Tensor:
+    """Returns what the ranks' tensors stand for. Raises RuntimeError where shapes don't fit."""
+    if placement.kind == "replicate":
+        return tensors[0]
+    if placement.kind == "partial":
+        shapes = {tuple(tensor.shape) for tensor in tensors}
+        if len(shapes) > 1:
+            raise RuntimeError(f"the terms have the shapes {sorted(shapes)}")
+        result: Tensor = _REDUCTIONS[placement.reduction](tensors)
+        return result
+    if placement.dim >= min(tensor.dim() for tensor in tensors):
+        raise RuntimeError(f"the result has no dim {placement.dim}")
+    joined = torch.cat(list(tensors), placement.dim)
+    if placement.kind == "shard":
+        return joined
+    size = joined.shape[placement.dim]
+    order = [
+        i for rank in _strided_indices(size, len(tensors), placement.split_factor) for i in rank
+    ]
+    places = torch.empty(size, dtype=torch.int64)
+    places[torch.tensor(order, dtype=torch.int64)] = torch.arange(size)
+    return joined.index_select(placement.dim, places)
+
+
+def fits(tensors: Sequence[Tensor], placement: RulePlacement) -> bool:
+    """True if ranks hold pieces of the sizes that the placement gives them."""
+    if not placement.is_shard:
+        return True
+    expected = pieces(whole(tensors, placement), placement, len(tensors))
+    return [piece.shape for piece in expected] == [tensor.shape for tensor in tensors]
+
+
+def difference(expected: Tensor, got: Tensor) -> tuple[int, ...] | None:
+    """The index of the first element that differs in a bit; None where none does."""
+    same = (expected == got) | ((expected != expected) & (got != got))
+    if bool(same.all()):
+        return None
+    return tuple(int(i) for i in (~same).nonzero()[0])

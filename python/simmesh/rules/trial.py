@@ -1,0 +1,323 @@
+"""One trial of a rule: the function on whole inputs, and on the pieces of every rank of a mesh."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from simmesh.rules.pieces import difference, fits, pieces, whole
+from simmesh.rules.rule import PARTIAL, REPLICATE, Row, RulePlacement
+from simmesh.rules.sizes import RuleInput, Shapes
+
+Function = Callable[..., Any]
+Coordinate = tuple[int, ...]
+OfRanks = dict[Coordinate, Tensor]
+
+
+class FunctionRefuses(Exception):
+    """The function itself raises for whole inputs of these sizes."""
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The first difference of a trial, or a problem without an element."""
+
+    what: str
+    problem: str = ""
+    index: tuple[int, ...] | None = None
+    expected: float | None = None
+    got: float | None = None
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of a trial: any floating numbers, or small whole ones."""
+
+    generator: torch.Generator
+    are_whole: bool
+
+    def draw(self, shape: Sequence[int], dtype: torch.dtype | None = None) -> Tensor:
+        """A tensor of that shape."""
+        if self.are_whole:
+            drawn = torch.randint(-4, 5, list(shape), generator=self.generator)
+            return drawn.to(dtype or torch.float64)
+        drawn = torch.randn(list(shape), generator=self.generator, dtype=torch.float64)
+        return drawn.to(dtype or torch.float32)
+
+    def draw_term(self, shape: Sequence[int], terms: int) -> Tensor:
+        """One of several terms. Their sum and their mean are numbers of the dtype, exactly: so all
+        functions read from the sum what stands behind it.
+        """
+        dtype = torch.float64 if self.are_whole else torch.float32
+        drawn = torch.randint(-512, 513, list(shape), generator=self.generator) * terms
+        return drawn.to(dtype) / (1 if self.are_whole else 256)
+
+    def repeat(self, shape: Sequence[int], values: Tensor) -> Tensor:
+        """The values of a tensor, repeated."""
+        count = int(torch.Size(shape).numel())
+        if count > 0 and values.numel() == 0:
+            raise ValueError("[rules] expected an input with values to repeat, got none")
+        flat = values.reshape(-1)
+        return flat.repeat(-(-count // max(1, flat.numel())))[:count].reshape(list(shape))
+
+
+@dataclass
+class _Input:
+    of_whole: Tensor
+    of_ranks: OfRanks
+
+
+def _reduced(tensors: OfRanks, placements: Sequence[RulePlacement], mesh: Sequence[int]) -> Tensor:
+    """Returns what tensors stand for, from the innermost mesh dim to the outermost one."""
+    for at in reversed(range(len(mesh))):
+        rests = {coordinate[:at] for coordinate in tensors}
+        tensors = {
+            rest: whole([tensors[(*rest, rank)] for rank in range(mesh[at])], placements[at])
+            for rest in sorted(rests)
+        }
+    return tensors[()]
+
+
+def _cut(tensors: OfRanks, placement: RulePlacement, at: int, count: int) -> OfRanks:
+    """Cuts each tensor along the mesh dim ``at``. Terms are there already."""
+    if placement.kind == "partial":
+        return tensors
+    result = {}
+    for coordinate, tensor in tensors.items():
+        for rank, piece in enumerate(pieces(tensor, placement, count)):
+            result[(*coordinate[:at], rank, *coordinate[at:])] = piece
+    return result
+
+
+def _spread(
+    given: RuleInput,
+    shape: Sequence[int],
+    placements: Sequence[RulePlacement],
+    mesh: Sequence[int],
+    values: Values,
+) -> _Input:
+    """Draws an input: a term for each place along partial mesh dims, which then are cut."""
+    are_partial = [placement.kind == "partial" for placement in placements]
+    counts = [size if partial else 1 for size, partial in zip(mesh, are_partial)]
+
+    def draw() -> Tensor:
+        if given.values is not None:
+            return values.repeat(shape, given.values)
+        return (
+            values.draw_term(shape, math.prod(counts)) if any(are_partial) else values.draw(shape)
+        )
+
+    drawn = {place: draw() for place in itertools.product(*map(range, counts))}
+    kinds = [p if partial else REPLICATE for p, partial in zip(placements, are_partial)]
+    of_whole = _reduced(drawn, kinds, counts)
+    terms = {
+        tuple(i for i, partial in zip(place, are_partial) if partial): tensor
+        for place, tensor in drawn.items()
+    }
+    ranks = terms
+    for at, (placement, size) in enumerate(zip(placements, mesh)):
+        ranks = _cut(ranks, placement, at, size)
+    return _Input(of_whole, ranks)
+
+
+def _outputs(function: Function, inputs: Sequence[Tensor]) -> list[Tensor]:
+    result = function(*inputs)
+    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    if not all(isinstance(output, Tensor) for output in outputs):
+        raise TypeError(
+            "[rules] expected a function that returns tensors, got "
+            f"{', '.join(type(output).__name__ for output in outputs)}"
+        )
+    return outputs
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    leaf = tensor.detach()
+    return leaf.requires_grad_() if leaf.is_floating_point() else leaf
+
+
+def _compare(
+    what: str,
+    expected: Tensor,
+    tensors: OfRanks,
+    placements: Sequence[RulePlacement],
+    mesh: Sequence[int],
+) -> Mismatch | None:
+    """Compares what the ranks' tensors stand for with the whole tensor."""
+    for at in reversed(range(len(mesh))):
+        for rest in sorted({coordinate[:at] for coordinate in tensors}):
+            line = [tensors[(*rest, rank)] for rank in range(mesh[at])]
+            if placements[at].kind == "replicate":
+                for rank, tensor in enumerate(line):
+                    if tensor.shape != line[0].shape or difference(line[0], tensor) is not None:
+                        return Mismatch(what, f"ranks 0 and {rank} of a mesh dim differ")
+            try:
+                if not fits(line, placements[at]):
+                    shapes = [list(tensor.shape) for tensor in line]
+                    return Mismatch(what, f"the pieces have the shapes {shapes}")
+                joined = whole(line, placements[at])
+            except RuntimeError as error:
+                return Mismatch(what, str(error))
+            tensors = {key: each for key, each in tensors.items() if key[:at] != rest}
+            tensors[rest] = joined
+    got = tensors[()]
+    if got.shape != expected.shape:
+        return Mismatch(what, f"expected the shape {list(expected.shape)}, got {list(got.shape)}")
+    index = difference(expected, got)
+    if index is None:
+        return None
+    return Mismatch(what, "", index, expected[index].item(), got[index].item())
+
+
+class Trial:
+    """A function at certain sizes, on a mesh, with a row of a rule on each mesh dim."""
+
+    def __init__(
+        self,
+        function: Function,
+        inputs: Sequence[RuleInput],
+        shapes: Shapes,
+        mesh: Sequence[int],
+        placements: Sequence[Sequence[RulePlacement]],
+        values: Values,
+    ) -> None:
+        """``placements`` has those of each input, one a mesh dim.
+
+        Raises FunctionRefuses where the function raises for the whole inputs.
+        """
+        self._function, self._mesh, self._values = function, tuple(mesh), values
+        self._inputs = [
+            _spread(given, shape, placement, mesh, values)
+            for given, shape, placement in zip(inputs, shapes, placements)
+        ]
+        self._leaves = [_leaf(given.of_whole) for given in self._inputs]
+        try:
+            self.outputs = _outputs(function, self._leaves)
+        except TypeError:
+            raise
+        except Exception as error:  # whatever a user's function raises
+            raise FunctionRefuses(f"{type(error).__name__}: {error}") from None
+        self._local_leaves: dict[Coordinate, list[Tensor]] = {}
+        self._local: dict[Coordinate, list[Tensor]] = {}
+        self.problem = self._run_ranks()
+
+    def _run_ranks(self) -> Mismatch | None:
+        for coordinate in itertools.product(*map(range, self._mesh)):
+            leaves = [_leaf(given.of_ranks[coordinate]) for given in self._inputs]
+            try:
+                outputs = _outputs(self._function, leaves)
+            except Exception as error:  # whatever a user's function raises
+                rank = ", ".join(map(str, coordinate))
+                return Mismatch(
+                    f"rank ({rank})", f"the function raises {type(error).__name__}: {error}"
+                )
+            if len(outputs) != len(self.outputs):
+                return Mismatch("outputs", f"expected {len(self.outputs)}, got {len(outputs)}")
+            self._local_leaves[coordinate], self._local[coordinate] = leaves, outputs
+        return None
+
+    def forward(self, at: int, placements: Sequence[RulePlacement]) -> Mismatch | None:
+        """Compares an output, with the placement on each mesh dim."""
+        of_ranks = {coordinate: outputs[at].detach() for coordinate, outputs in self._local.items()}
+        return _compare(f"output {at}", self.outputs[at].detach(), of_ranks, placements, self._mesh)
+
+    def backward(self, rows: Sequence[Row]) -> Mismatch | None:
+        """Compares the gradients of the inputs, for drawn gradients of the outputs."""
+        if any(
+            placement.kind == "partial" and placement.reduction != "sum"
+            for row in rows
+            for placement in (*row.inputs, *row.outputs)
+        ):
+            return None
+        places = [at for at, output in enumerate(self.outputs) if output.requires_grad]
+        if not places:
+            return None
+        whole_grads = [
+            self._values.draw(self.outputs[at].shape, self.outputs[at].dtype) for at in places
+        ]
+        expected = self._gradients(self.outputs, self._leaves, places, whole_grads)
+        local: dict[Coordinate, list[Tensor]] = {}
+        cut = [
+            self._cut_gradient(grad, [row.outputs[at] for row in rows], rows)
+            for at, grad in zip(places, whole_grads)
+        ]
+        for coordinate, outputs in self._local.items():
+            grads = [each[coordinate] for each in cut]
+            local[coordinate] = self._gradients(
+                outputs, self._local_leaves[coordinate], places, grads
+            )
+        for at, gradient in enumerate(expected):
+            if not self._leaves[at].requires_grad:
+                continue
+            mismatch = _compare(
+                f"gradient of input {at}",
+                gradient,
+                {coordinate: grads[at] for coordinate, grads in local.items()},
+                [_gradient_placement(row, row.inputs[at]) for row in rows],
+                self._mesh,
+            )
+            if mismatch is not None:
+                return mismatch
+        return None
+
+    def _cut_gradient(
+        self, gradient: Tensor, placements: Sequence[RulePlacement], rows: Sequence[Row]
+    ) -> OfRanks:
+        """The gradient of an output on every rank. Where ranks compute the same output beside
+        pieces of others, the first one's counts.
+        """
+        ranks: OfRanks = {(): gradient}
+        for at, (placement, row) in enumerate(zip(placements, rows)):
+            kept = placement if placement.is_shard else REPLICATE
+            ranks = _cut(ranks, kept, at, self._mesh[at])
+            if placement == REPLICATE and not row.is_replicated:
+                ranks = {
+                    coordinate: tensor if coordinate[at] == 0 else torch.zeros_like(tensor)
+                    for coordinate, tensor in ranks.items()
+                }
+        return ranks
+
+    @staticmethod
+    def _gradients(
+        outputs: Sequence[Tensor],
+        leaves: Sequence[Tensor],
+        places: Sequence[int],
+        grads: Sequence[Tensor],
+    ) -> list[Tensor]:
+        pairs = [
+            (outputs[at], grad) for at, grad in zip(places, grads) if outputs[at].requires_grad
+        ]
+        wanted = [leaf for leaf in leaves if leaf.requires_grad]
+        found = (
+            torch.autograd.grad(
+                [output for output, _ in pairs],
+                wanted,
+                [grad for _, grad in pairs],
+                allow_unused=True,
+            )
+            if pairs
+            else [None] * len(wanted)
+        )
+        by_leaf = iter(found)
+        result = []
+        for leaf in leaves:
+            gradient = next(by_leaf) if leaf.requires_grad else None
+            result.append(torch.zeros_like(leaf) if gradient is None else gradient)
+        return result
+
+
+def _gradient_placement(row: Row, placement: RulePlacement) -> RulePlacement:
+    """The placement of the gradient of an input: the terms of a sum for one that all ranks hold and
+    use on pieces of others, whole for the terms of a sum.
+    """
+    if placement.is_shard:
+        return placement
+    if placement.kind == "partial" or row.is_replicated:
+        return REPLICATE
+    return PARTIAL

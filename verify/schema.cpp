@@ -47,6 +47,12 @@ Field Field::or_absent(std::string why) const {
   return field;
 }
 
+Field Field::or_fewer(std::string why) const {
+  Field field = *this;
+  field.why_fewer = std::move(why);
+  return field;
+}
+
 Field Field::because(std::string why) const {
   Field field = *this;
   field.why_idle = std::move(why);

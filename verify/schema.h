@@ -43,9 +43,11 @@ struct Field {
   bool is_expected = false;
   // The field that replaces it: exactly one of the two is present.
   std::string otherwise = {};
-  // Why a change of it may change no result, and why leaving it out may; empty where they must.
+  // Why a change of it may change no result, why leaving it out may, and why one entry less of a
+  // list may; empty where they must.
   std::string why_idle = {};
   std::string why_absent = {};
+  std::string why_fewer = {};
 
   // unless makes a field that is present exactly where the other one isn't.
   Field unless(std::string other) const;
@@ -53,6 +55,8 @@ struct Field {
   Field or_absent() const;
   // or_absent with the reason for which nothing is compared then.
   Field or_absent(std::string why) const;
+  // or_fewer makes a list that may have an entry less, with the reason.
+  Field or_fewer(std::string why) const;
   // because makes a field that may change without changing a result, with the reason: "a label".
   Field because(std::string why) const;
 };

@@ -41,6 +41,7 @@ void for_each_spot(const Spot& spot, const std::function<void(const Spot&)>& vis
           entry.is_result |= field.is_expected;
           if (!field.why_idle.empty()) entry.why_idle = field.why_idle;
           entry.why_absent = field.why_absent;
+          entry.why_fewer = field.why_fewer;
           for_each_spot(entry, visit);
         }
       };

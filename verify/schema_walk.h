@@ -20,6 +20,7 @@ struct Spot {
   // Why a change of it may change no result (Field::because); empty where it must.
   std::string_view why_idle = {};
   std::string_view why_absent = {};  // the same of leaving it out
+  std::string_view why_fewer = {};   // and of leaving out an entry of a list
 };
 
 // for_each_spot calls `visit` for a value and for all values inside it, in order. The value must

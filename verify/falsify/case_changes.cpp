@@ -127,7 +127,7 @@ class Collector {
     json shorter = value, longer = value;
     shorter.erase(shorter.size() - 1);
     longer.push_back(longer.back());
-    add(spot, "an entry less", std::move(shorter), excuse);
+    add(spot, "an entry less", std::move(shorter), excuse.empty() ? spot.why_fewer : excuse);
     add(spot, "an entry twice", std::move(longer), excuse);
     for (std::size_t i = 1; i < value.size(); ++i) {
       if (value[i] == value[0]) continue;

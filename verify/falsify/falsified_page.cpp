@@ -60,6 +60,7 @@ class PlaceList {
       else if (!is_compared && path.find('.') == std::string::npos)
         inputs_.insert(at);
       if (!field.why_absent.empty()) marked_.insert({at, "left out: " + field.why_absent});
+      if (!field.why_fewer.empty()) marked_.insert({at, "an entry less: " + field.why_fewer});
       if (field.why_idle.empty()) add(at, *field.value, is_compared);
     }
   }

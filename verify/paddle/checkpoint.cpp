@@ -8,6 +8,7 @@
 #include "verify/case_kind.h"
 #include "verify/case_mesh.h"
 #include "verify/case_tensor.h"
+#include "verify/paddle/flex_exchange.h"
 #include "verify/pytorch/case_plan.h"
 
 namespace simmesh {
@@ -61,15 +62,13 @@ struct FlexCase {
   std::map<std::string, Tensor> whole;
   std::map<std::string, DType> dtypes;
   ShardsOfRanks saved, wanted;
-  bool has_ranges = false;
 };
 
 void add_shards(const RecordedCase& recorded, const std::string& name, const CaseField& tensor,
-                std::string_view side, ShardsOfRanks& shards, bool& has_ranges) {
+                std::string_view side, ShardsOfRanks& shards) {
   Shape shape = tensor["shape"].shape();
   CaseField layout = tensor[side];
   if (layout.is_object()) {
-    has_ranges = true;
     std::vector<CaseField> ranges = layout["ranges"].items();
     if (ranges.size() != shards.size()) layout.reject("one range a rank");
     for (std::size_t rank = 0; rank < ranges.size(); ++rank) {
@@ -108,8 +107,8 @@ FlexCase read_flex_case(const RecordedCase& recorded) {
     require_elements(tensor, tensor["shape"].shape(), std::int64_t(world));
     read.whole[name] = formula(tensor["shape"].shape(), read_formula(tensor));
     read.dtypes[name] = read.whole[name].dtype();
-    add_shards(recorded, name, tensor, "from", read.saved, read.has_ranges);
-    add_shards(recorded, name, tensor, "to", read.wanted, read.has_ranges);
+    add_shards(recorded, name, tensor, "from", read.saved);
+    add_shards(recorded, name, tensor, "to", read.wanted);
   }
   return read;
 }
@@ -185,6 +184,10 @@ void compare_contents(const RecordedCase& recorded, const FlexCase& flex,
   std::sort(files.begin(), files.end());
   report.expect_equal("files", recorded["files"].texts(), files);
   CaseField contents = recorded["contents"];
+  std::vector<std::string> with_contents = contents.keys();
+  with_contents.push_back("0.metadata");
+  std::sort(with_contents.begin(), with_contents.end());
+  report.expect_equal("files with contents", with_contents, files);
   std::size_t listed = 0;
   for (const std::string& file : contents.keys()) listed += contents[file].size();
   report.expect_equal("entries of all files", listed, storage.size());
@@ -199,30 +202,34 @@ void compare_contents(const RecordedCase& recorded, const FlexCase& flex,
   }
 }
 
-void compare_items(const RecordedCase& recorded, const FlexCase& flex,
-                   const std::vector<FlexStorage>& storage, const std::vector<FlexRead>& reads,
-                   CaseReport& report) {
-  std::vector<CaseField> exchanges = recorded["read_items"].items();
-  if (!report.expect_equal("exchanges", exchanges.size(), std::size_t{1})) return;
-  std::vector<CaseField> items = exchanges[0].items();
-  if (!report.expect_equal("number of read items", items.size(), reads.size())) return;
+void compare_items(const std::string& who, const std::vector<CaseField>& expected,
+                   const std::vector<FlexItem>& items, CaseReport& report) {
+  if (!report.expect_equal(who + "number of items", expected.size(), items.size())) return;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const FlexRead& read = reads[i];
-    const FlexShard& from = storage[read.storage].shard;
-    const FlexShard& to = flex.wanted[read.rank][read.shard];
-    std::string who = fmt::format("read item {}: ", i);
-    report.expect_equal(who + "key", items[i]["key"].text(), from.key);
-    report.expect_equal(who + "src_rank", items[i]["src_rank"].integer(),
-                        std::int64_t(read.reader));
-    report.expect_equal(who + "dst_ranks", items[i]["dst_ranks"].integers(),
-                        std::vector<std::int64_t>{std::int64_t(read.rank)});
-    report.expect_equal(who + "file", items[i]["file"].text(), file_of(storage[read.storage].rank));
-    report.expect_equal(who + "src_offset", items[i]["src_offset"].dims(), from.box.offsets);
-    report.expect_equal(who + "src_start", items[i]["src_start"].dims(), read.from);
-    report.expect_equal(who + "dst_start", items[i]["dst_start"].dims(), read.to);
-    report.expect_equal(who + "shape", items[i]["shape"].dims(), read.sizes);
-    report.expect_equal(who + "dst_offset", items[i]["dst_offset"].dims(), to.box.offsets);
+    const CaseField& field = expected[i];
+    const FlexItem& item = items[i];
+    std::string of_item = fmt::format("{}item {}: ", who, i);
+    report.expect_equal(of_item + "key", field["key"].text(), item.key);
+    report.expect_equal(of_item + "src_rank", field["src_rank"].integer(),
+                        std::int64_t(item.reader));
+    report.expect_equal(of_item + "dst_ranks", field["dst_ranks"].integers(),
+                        std::vector<std::int64_t>{std::int64_t(item.rank)});
+    report.expect_equal(of_item + "file", field["file"].text(), file_of(item.file));
+    report.expect_equal(of_item + "src_offset", field["src_offset"].dims(), item.stored_offset);
+    report.expect_equal(of_item + "src_start", field["src_start"].dims(), item.from);
+    report.expect_equal(of_item + "dst_start", field["dst_start"].dims(), item.to);
+    report.expect_equal(of_item + "shape", field["shape"].dims(), item.sizes);
+    report.expect_equal(of_item + "dst_offset", field["dst_offset"].dims(), item.wanted_offset);
   }
+}
+
+// Compares the copies of each exchange of a load.
+void compare_exchanges(const RecordedCase& recorded,
+                       const std::vector<std::vector<FlexItem>>& exchanges, CaseReport& report) {
+  std::vector<CaseField> expected = recorded["read_items"].items();
+  if (!report.expect_equal("exchanges", expected.size(), exchanges.size())) return;
+  for (std::size_t i = 0; i < exchanges.size(); ++i)
+    compare_items(fmt::format("exchange {}: ", i), expected[i].items(), exchanges[i], report);
 }
 
 // Each tensor of a flat state dict is known by its own name.
@@ -290,7 +297,9 @@ void verify_paddle_checkpoint(const RecordedCase& recorded, const VerifyOptions&
 
   checkpoint::FlexLoadPlan plan = checkpoint::plan_flex_load(storage, flex.wanted);
   report.expect_equal("local", recorded["local"].boolean(), plan.is_local);
-  if (!plan.is_local) {
+  if (plan.is_local) {
+    compare_exchanges(recorded, {}, report);
+  } else {
     std::vector<CaseField> readers = recorded["reads"].items();
     if (report.expect_equal("number of readers", readers.size(), plan.files.size()))
       for (std::size_t rank = 0; rank < readers.size(); ++rank) {
@@ -298,7 +307,7 @@ void verify_paddle_checkpoint(const RecordedCase& recorded, const VerifyOptions&
         for (std::size_t file : plan.files[rank]) files.push_back(file_of(file));
         report.expect_equal(fmt::format("rank {}: files", rank), readers[rank].texts(), files);
       }
-    if (!flex.has_ranges) compare_items(recorded, flex, storage, plan.reads, report);
+    compare_exchanges(recorded, flex_exchanges(storage, flex.wanted, plan), report);
   }
   compare_loaded(recorded, flex, storage, plan.reads, report);
 }

@@ -50,6 +50,8 @@ struct EmaCase {
 EmaCase read_ema_case(const RecordedCase& recorded) {
   EmaCase read;
   read.buffers.push_back(read_tensor(recorded["optimizer"]));
+  if (recorded.has("coefficient") && read.buffers[0].data.dtype != DType::float32)
+    recorded["optimizer"]["dtype"].reject("float32, the dtype of the averages");
   for (const CaseField& field : recorded["buffers"].items())
     read.buffers.push_back(read_tensor(field));
   for (const CaseTensor& buffer : read.buffers)

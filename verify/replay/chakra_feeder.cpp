@@ -80,6 +80,7 @@ bool is_feeder(const CaseField& entry) {
   if (!has_any) return false;
   for (const char* name : feeder_counts)
     if (!entry.has(name)) entry.reject(fmt::format("a field '{}'", name));
+  if (!entry.has("metadata")) entry.reject("a field 'metadata'");
   if (!entry["comm_nodes"].is_list()) entry["comm_nodes"].reject("a list of communications");
   return true;
 }

@@ -86,6 +86,11 @@ void ZeroRankCheck::expect_parameters(const CaseField& expected) {
     auto entry = expected.find(name);
     if (!entry) continue;
     auto hash = entry->find("master_hash"), values = entry->find("master_values");
+    // Stage 0 shows no master copies, and parameters of 32 bits are their own.
+    bool has_master =
+        task_.model.dtype != DType::float32 && task_.config.zero_optimization.stage > 0;
+    report_.expect_equal(fmt::format("rank {}: {}: has a master copy", rank_, name),
+                         hash.has_value() && values.has_value(), has_master);
     if (values && !values->is_null())
       expect_tensor(name + ": master", hash && !hash->is_null() ? hash : std::nullopt, *values,
                     tensor);

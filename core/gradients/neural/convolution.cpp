@@ -26,7 +26,9 @@ Gradients convolution_gradient(const GradientCall& call) {
   Convolution options = convolution_of(call.attributes());
   Tensor g = call.gradient(), x;
   if (call.needs(1)) {
-    std::vector<Tensor> operands = aligned_operands({call.input(0), g}, "convolution");
+    bool is_tiled = tiles_width(options, call.input_type(1).shape);
+    std::vector<Tensor> operands =
+        aligned_operands({call.input(0), g}, is_tiled ? "tiled_convolution" : "convolution");
     x = operands[0];
     g = operands[1];
   }

@@ -242,13 +242,57 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias,
   return convolution(x, weight, bias, options);
 }
 
+bool tiles_width(const Convolution& options, DimSpan weight_shape) {
+  return options.padding.back() == 0 && options.dilation.back() == 1 &&
+         options.stride.back() == weight_shape.back();
+}
+
+namespace {
+
+// Returns a weight [out, in / groups, ...] whose inputs and outputs are exchanged.
+Tensor exchanged_weight(const Tensor& weight, std::int64_t groups) {
+  Shape grouped = {groups, weight.size(0) / groups, weight.size(1)};
+  Shape exchanged = {groups * weight.size(1), weight.size(0) / groups};
+  for (std::size_t i = first_size; i < weight.shape().size(); ++i) {
+    grouped.push_back(weight.shape()[i]);
+    exchanged.push_back(weight.shape()[i]);
+  }
+  return reshape(transpose(reshape(weight, grouped), 1, 2), exchanged);
+}
+
+// Makes each column of a weight an output of its own: [out, in, ..., columns] becomes
+// [out * columns, in, ..., 1].
+Tensor columns_as_outputs(const Tensor& weight) {
+  Shape shape = weight.shape();
+  shape[0] *= shape.back();
+  shape.back() = 1;
+  return reshape(movedim(weight, -1, 1), shape);
+}
+
+// Lays outputs that are columns side by side, and appends zeros up to the width.
+Tensor outputs_as_columns(const Tensor& x, std::int64_t columns, std::int64_t width) {
+  Shape split = x.shape(), joined = x.shape();
+  joined[1] /= columns;
+  joined.back() *= columns;
+  split[1] /= columns;
+  split.insert(split.begin() + 2, columns);
+  Tensor result = reshape(movedim(reshape(x, split), 2, -1), joined);
+  return joined.back() == width ? result : pad(result, {0, width - joined.back()});
+}
+
+}  // namespace
+
 // The gradient of the input is a convolution of the gradient, spread by the stride, with the
-// mirrored kernel, whose inputs and outputs are exchanged.
+// mirrored kernel, whose inputs and outputs are exchanged. Where windows lie side by side, each
+// column of a window is one output instead.
 Tensor convolution_input(DimSpan input_shape, const Tensor& weight, const Tensor& gradient,
                          const Convolution& options) {
   Tensor spread = gradient;
+  bool is_tiled = tiles_width(options, weight.shape());
   Dims pads, kernel_dims;
-  for (std::size_t i = input_shape.size() - first_size; i-- > 0;) {
+  std::size_t sizes = input_shape.size() - first_size;
+  if (is_tiled) pads = {0, 0};
+  for (std::size_t i = is_tiled ? sizes - 1 : sizes; i-- > 0;) {
     auto dim = std::int64_t(i + first_size);
     std::int64_t reach = options.dilation[i] * (weight.size(dim) - 1);
     std::int64_t size = (gradient.size(dim) - 1) * options.stride[i] + 1;
@@ -262,15 +306,15 @@ Tensor convolution_input(DimSpan input_shape, const Tensor& weight, const Tensor
     pads.push_back(input_shape[std::size_t(dim)] + reach - before - size);
     kernel_dims.push_back(dim);
   }
-  std::int64_t out = weight.size(0) / options.groups, in = weight.size(1);
-  Shape grouped = {options.groups, out, in}, exchanged = {options.groups * in, out};
-  for (std::size_t i = first_size; i < weight.shape().size(); ++i) {
-    grouped.push_back(weight.shape()[i]);
-    exchanged.push_back(weight.shape()[i]);
+  Tensor turned = exchanged_weight(weight, options.groups);
+  if (is_tiled) turned = columns_as_outputs(turned);
+  if (!kernel_dims.empty()) {
+    spread = pad(spread, pads);
+    turned = flip(turned, kernel_dims);
   }
-  Tensor turned = reshape(transpose(reshape(weight, grouped), 1, 2), exchanged);
-  return convolution(pad(spread, pads), flip(turned, kernel_dims), {},
-                     {.dilation = options.dilation, .groups = options.groups});
+  Tensor result =
+      convolution(spread, turned, {}, {.dilation = options.dilation, .groups = options.groups});
+  return is_tiled ? outputs_as_columns(result, weight.shape().back(), input_shape.back()) : result;
 }
 
 Tensor convolution_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradient,

@@ -38,6 +38,10 @@ Tensor convolution_input(DimSpan input_shape, const Tensor& weight, const Tensor
 Tensor convolution_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradient,
                           const Convolution& options);
 
+// tiles_width is true if windows lie side by side along the last dim, without padding: then a piece
+// of whole windows needs no element of another piece.
+bool tiles_width(const Convolution& options, DimSpan weight_shape);
+
 // convolution_of reads the arguments of a convolution op, in which each dim has its numbers.
 Convolution convolution_of(const Attributes& attributes);
 

@@ -14,7 +14,9 @@ namespace simmesh {
 //                   weights of the classes where there are such; "reduction" is that of the loss
 //   "layer_norm"    tensors with the dims of x, of which "normalized_shape" are the last ones, and
 //                   as many whole ones behind them as "parameters" says: weight and bias
-//   "convolution"   the images and the gradient of the result; or a weight alone, which is whole
+//   "convolution"   the images, which stay where they are, and the gradient of the result; or a
+//                   weight alone, which is whole
+//   "tiled_convolution"  the same of images that may be cut between windows (tiles_width)
 //   "elementwise"   a gradient and the inputs of a function of each element, which broadcast
 //   "factor"        the same, where partial sums of the gradient pass
 //   "mse_loss"      the same, where partial sums of the gradient pass, or those of both inputs, or

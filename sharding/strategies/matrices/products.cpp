@@ -103,13 +103,14 @@ ShardingStrategy addend_strategy(const Contraction& product) {
 }
 
 // Adds rows whose addend isn't used. It only has to fit the piece of the result, and may be
-// pending.
+// pending. One element fits each piece.
 void add_rows_without_addend(StrategyRows& rows, const StrategyRow& product,
                              const StrategyRequest& call) {
   const Placement& output = *product.outputs[0];
   std::vector<Placement> any = {Partial(ReduceOp::sum), Partial(ReduceOp::avg),
                                 Partial(ReduceOp::max), Partial(ReduceOp::min), Replicate()};
-  if (output.splits()) any = {addend_like(output, call.inputs[0].shape, call.outputs[0].shape)};
+  if (output.splits() && call.inputs[0].shape == call.outputs[0].shape)
+    any = {addend_like(output, call.inputs[0].shape, call.outputs[0].shape)};
   for (const Placement& placement : any) {
     rows.push_back(product);
     rows.back().inputs.insert(rows.back().inputs.begin(), placement);

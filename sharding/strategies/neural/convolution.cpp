@@ -13,12 +13,6 @@ constexpr std::int64_t batch_dim = 0, channel_dim = 1;
 constexpr std::int64_t out_dim = 0, in_dim = 1;
 const Placement partial_weight = Partial(ReduceOp::sum);
 
-// True if windows don't overlap along the width, so that none needs elements of two pieces.
-bool tiles_width(const Convolution& options, const Shape& weight) {
-  return options.padding.back() == 0 && options.dilation.back() == 1 &&
-         options.stride.back() == weight.back();
-}
-
 std::int64_t width_dim(const StrategyRequest& call) {
   return std::int64_t(call.inputs[0].shape.size()) - 1;
 }

@@ -55,12 +55,38 @@ StrategyRows layer_norm_operand_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// The images and the gradient of their convolution have one placement along the batch. A weight is
-// whole.
-StrategyRows convolution_operand_rows(const StrategyRequest& call) {
-  constexpr std::int64_t batch_dim = 0;
+constexpr std::int64_t images_batch = 0;
+
+std::int64_t last_dim(const StrategyRequest& call) {
+  return std::int64_t(call.inputs[0].shape.size()) - 1;
+}
+
+// The images and the gradient of their convolution have one placement along the batch, or between
+// windows along the width. A weight is whole.
+StrategyRows convolution_operand_rows(const StrategyRequest& call, bool is_tiled) {
   if (call.inputs.size() == 1) return {};
-  return {unchanged({Shard(batch_dim), Shard(batch_dim)})};
+  StrategyRows rows = {unchanged({Shard(images_batch), Shard(images_batch)})};
+  if (is_tiled) rows.push_back(unchanged({Shard(last_dim(call)), Shard(last_dim(call))}));
+  return rows;
+}
+
+// True if images that a convolution takes as they are stay so.
+bool keeps_images(const MeshRequest& request, const MeshCandidate& candidate) {
+  if (request.call.inputs.size() == 1) return true;
+  const Placements &given = *request.given[0], &wanted = *candidate.inputs[0];
+  bool is_tiled = request.call.attributes.get(attribute::of) == "tiled_convolution";
+  std::int64_t width = last_dim(request.call), windows = request.call.inputs[1].shape.back();
+  auto shards = std::count_if(given.begin(), given.end(),
+                              [&](const Placement& placement) { return placement.splits(width); });
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    bool is_cut_between = is_tiled && shards == 1 && given[i] == Shard(width) &&
+                          windows % request.mesh_shape[i] == 0 &&
+                          request.call.inputs[0].shape.back() % windows == 0;
+    if (wanted[i].splits(width) && !is_cut_between) return false;
+    bool stays = is_cut_between || given[i].is_replicate() || given[i] == Shard(images_batch);
+    if (stays && wanted[i] != given[i]) return false;
+  }
+  return true;
 }
 
 // Adds a row with sums or averages for those operands whose bits are set, in the order of inputs.
@@ -108,6 +134,10 @@ bool has_given_partials(const MeshRequest& request, const MeshCandidate& candida
   });
 }
 
+bool is_convolution(const std::string& of) {
+  return of == "convolution" || of == "tiled_convolution";
+}
+
 bool is_elementwise(const std::string& of) {
   return of == "elementwise" || of == "factor" || of == "mse_loss";
 }
@@ -117,6 +147,7 @@ bool is_elementwise(const std::string& of) {
 bool fits_operands(const MeshRequest& request, const MeshCandidate& candidate) {
   const std::string& of = request.call.attributes.get(attribute::of);
   if (is_elementwise(of)) return has_given_partials(request, candidate);
+  if (is_convolution(of)) return keeps_images(request, candidate);
   if (of != "operation") return true;
   const Placements &given = *request.given[0], &wanted = *candidate.inputs[0];
   bool is_whole = std::all_of(wanted.begin(), wanted.end(),
@@ -132,7 +163,7 @@ StrategyRows operand_rows(const StrategyRequest& call) {
   if (of == "operation") return kept_dim_rows(call);
   if (of == "nll_loss") return nll_loss_operand_rows(call);
   if (of == "layer_norm") return layer_norm_operand_rows(call);
-  if (of == "convolution") return convolution_operand_rows(call);
+  if (is_convolution(of)) return convolution_operand_rows(call, of == "tiled_convolution");
   if (is_elementwise(of)) return elementwise_operand_rows(call, of);
   raise(ErrorKind::value_error, "gradient_operands",
         "expected operands of nll_loss, layer_norm, convolution, an elementwise function or an "

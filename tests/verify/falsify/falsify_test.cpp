@@ -50,6 +50,27 @@ TEST(Falsify, ListsWhatIsLetThrough) {
   EXPECT_THAT(to_text(result), HasSubstr("/size: another value (1): another input"));
 }
 
+Schema shorter_schema() {
+  using namespace schema;
+  return object({expected("head", list(integer())).or_fewer("the rest isn't compared")});
+}
+
+const CaseKind may_be_shorter({.name = "test_may_be_shorter",
+                               .summary = "nothing",
+                               .schema = shorter_schema,
+                               .verifier = [](const RecordedCase&, const VerifyOptions&,
+                                              CaseReport&) {}});
+
+// A reason to leave out an entry excuses nothing else.
+TEST(Falsify, ExcusesAnEntryLess) {
+  testing::TemporaryFolder folder;
+  std::string file =
+      folder.write("one.jsonl", R"({"kind":"test_may_be_shorter","id":"one","head":[1,2]})");
+  std::string text = to_text(falsify({.paths = {file}}));
+  EXPECT_THAT(text, HasSubstr("/head: an entry less (1): the rest isn't compared"));
+  EXPECT_THAT(text, HasSubstr("PASS test_may_be_shorter one: /head: an entry twice"));
+}
+
 // The place narrows the changes to those that a reproducing command asks for.
 TEST(Falsify, ChangesOnePlace) {
   FalsifyResult result = falsify({.paths = {own_case()}, .at = "/local/0/shape/0"});

@@ -36,15 +36,31 @@ TEST(VerifyPaddleCheckpoint, NamesWhatDiffers) {
   fails("/reads/0", json::array({"x"}), "rank 0: files: expected");
   for (const char* field : {"key", "file"})
     fails((std::string("/read_items/0/0/") + field).c_str(), "x",
-          std::string("read item 0: ") + field + ": expected");
-  fails("/read_items/0/0/src_rank", 77, "read item 0: src_rank: expected 77");
-  fails("/read_items/0/0/dst_ranks/0", 77, "read item 0: dst_ranks: expected");
+          std::string("exchange 0: item 0: ") + field + ": expected");
+  fails("/read_items/0/0/src_rank", 77, "exchange 0: item 0: src_rank: expected 77");
+  fails("/read_items/0/0/dst_ranks/0", 77, "exchange 0: item 0: dst_ranks: expected");
   for (const char* field : {"src_offset", "src_start", "dst_start", "shape", "dst_offset"})
     fails((std::string("/read_items/0/0/") + field + "/0").c_str(), 77,
-          std::string("read item 0: ") + field + ": expected");
+          std::string("exchange 0: item 0: ") + field + ": expected");
   fails("/after/0/model.w/hash", no_hash, "rank 0: model.w: hash: expected");
   fails("/after/0", json::object(), "rank 0: model.w is not expected there");
   fails("/after", json::array(), "number of ranks: expected");
+}
+
+// Ranges are completed among one another before they are exchanged, and a rank without any part of
+// a tensor has a file all the same.
+TEST(VerifyPaddleCheckpoint, ComparesTheExchangesOfRanges) {
+  json value = testing::first_with("../paddle/checkpoint.jsonl", [](const json& each) {
+    return each["id"] == "checkpoint/1p/flat1";
+  });
+  testing::expect_passes(value);
+  testing::expect_fails(value, "/read_items/0/0/key", "w", "exchange 0: item 0: key: expected");
+  testing::expect_fails(value, "/read_items/0/1/src_offset/0", 8, "item 1: src_offset: expected");
+  testing::expect_fails(value, "/read_items/1/2/dst_start/1", 3,
+                        "exchange 1: item 2: dst_start: expected");
+  testing::expect_fails(value, "/read_items", json::array(), "exchanges: expected 0, got 2");
+  value["contents"].erase("1_0.distcp");
+  EXPECT_FALSE(testing::verify_value(value).mismatches().empty());
 }
 
 }  // namespace

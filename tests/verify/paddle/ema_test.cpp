@@ -28,6 +28,7 @@ TEST(VerifyPaddleEma, NamesWhatDiffers) {
   fails("/steps/0/ema/shape/0", 77, "step 1: ema: shape: expected");
   fails("/steps/0/ema_float32_buffers/0/hash", no_hash, "step 1: ema of buffer 0: hash: expected");
   fails("/coefficient", 0.5, "step 1: ema: hash: expected");
+  testing::expect_bad(value, "/optimizer/dtype", "float64", "float32, the dtype of the averages");
   testing::expect_bad(value, "/params/0/buffer", 9, "a part of a buffer");
   testing::expect_bad(value, "/master/0/1", 999, "a part of the optimiser's buffer");
 }

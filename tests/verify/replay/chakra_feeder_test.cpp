@@ -24,8 +24,9 @@ replay::ChakraTrace small_trace() {
 json small_entry() {
   return json::parse(R"({"kind": "k", "id": "i", "nodes": 2, "unique_ids": 2, "min_id": 2,
     "max_id": 5, "missing_data_deps": 1, "missing_ctrl_deps": 1, "zero_dur": 1,
-    "reachable_in_order": 2, "comm_nodes": [{"id": 5, "name": "sum", "type": 7, "start": 3,
-    "dur": 4, "attrs": {"comm_size": 64}}]})");
+    "reachable_in_order": 2, "metadata": {"version": "", "attrs": {}},
+    "comm_nodes": [{"id": 5, "name": "sum", "type": 7, "start": 3, "dur": 4,
+    "attrs": {"comm_size": 64}}]})");
 }
 
 std::vector<std::string> feeder_mismatches(const json& entry) {

@@ -10,6 +10,7 @@ TEST(VerifyTraceSummary, NamesTheFigureThatDiffers) {
   testing::expect_fails(value, "/per_rank/1/operators", 7, "operators");
   testing::expect_fails(value, "/per_rank/2/comm_by_name/barrier", 3, "barrier");
   testing::expect_fails(value, "/per_rank/0/process_groups/1/ranks", {0, 2}, "rank 0");
+  testing::expect_fails(value, "/per_rank/1/file", "rank-2.json.gz", "rank 1: file: expected");
   testing::expect_fails(value, "/ranks", 5, "ranks: expected 5, got 4");
 }
 

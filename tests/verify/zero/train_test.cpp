@@ -53,6 +53,17 @@ TEST(VerifyZeroTrain, HashesAreThoseOfTheValues) {
                         "0000000000000000", "hash of the recorded parameters");
 }
 
+// A master copy that is left out would never be compared.
+TEST(VerifyZeroTrain, RequiresMasterCopies) {
+  json value = testing::first_with("../zero/train.jsonl", [](const json& each) {
+    return each["stage"] == 1 && each["dtype"] == "bfloat16";
+  });
+  testing::expect_passes(value);
+  value["expect"]["params"].begin()->erase("master_values");
+  EXPECT_THAT(testing::verify_value(value).mismatches(),
+              ::testing::Contains(::testing::HasSubstr("has a master copy: expected")));
+}
+
 // Where the recorded system is wrong, the correct value decides.
 TEST(VerifyZeroTrain, DisputedCasesPassByWhatIsRight) {
   json value = testing::first_with("../zero/disputed.jsonl",

@@ -143,6 +143,8 @@ ModuleCase read_module_case(const RecordedCase& recorded) {
   in.output = read_piece(recorded["output"], in.mesh.world, "output");
   if (auto piece = recorded.find("input_grad"))
     in.input_gradient = read_piece(*piece, in.mesh.world, "gradient of the input");
+  if (recorded.has("input_grad") != is_floating_point(in.input.tensor.data.dtype))
+    recorded.root().reject("input_grad where the input has a gradient, and nowhere else");
   in.comm_forward = read_tally(recorded["comm_forward"]);
   in.comm_backward = read_tally(recorded["comm_backward"]);
   if (auto rtol = recorded.find("rtol")) in.rtol = rtol->number();

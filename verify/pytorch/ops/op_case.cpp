@@ -32,12 +32,6 @@ CaseTensor read_input_tensor(const CaseField& field, bool is_complex) {
   return tensor;
 }
 
-Schema steps_of_function(const Schema& placed) {
-  using namespace schema;
-  return list(object({required("op", spelled("an operator of PyTorch", is_aten_operator)),
-                      required("in", placed), required("used", placed), required("out", placed)}));
-}
-
 schema::Fields call_fields() {
   using namespace schema;
   Schema placed = list(or_null(case_placements_schema()));
@@ -50,8 +44,10 @@ schema::Fields call_fields() {
           optional("kwargs", map(python_value_schema())),
           optional("inplace", yes()),
           expected("aten", spelled("an operator of PyTorch", is_aten_operator)).or_absent(),
-          optional("steps", steps_of_function(placed))
-              .because("a program may split the function otherwise than PyTorch does"),
+          expected("steps", steps_schema_of_function(placed))
+              .or_absent()
+              .because("a program may view tensors otherwise; redistributions are compared, and "
+                       "the operators that it has, too"),
           expected("used", placed).or_absent(),
           optional("rounds", yes()).because("it tells how the hashes were made"),
           optional("rtol", number_in(0, 1)).because("a tolerance may be wider"),
@@ -72,6 +68,16 @@ std::string function_of(const RecordedCase& recorded, const std::vector<OpInput>
   return function_on(recorded["torch"].text(), are_complex);
 }
 
+// True for an input that a recording may leave without a gradient: the weight of a loss of classes,
+// and a target of 0 and 1.
+bool may_lack_gradient(const OpCase& in, std::size_t input) {
+  std::string_view function = in.function;
+  if (function.ends_with(".binary_cross_entropy_with_logits")) return input == 1;
+  auto weight = in.keywords.find("weight");
+  return (function.ends_with(".nll_loss") || function.ends_with(".cross_entropy")) &&
+         weight != in.keywords.end() && weight->second.inputs() == std::vector{input};
+}
+
 void read_gradients(const RecordedCase& recorded, OpCase& in) {
   in.asks_gradient.assign(in.inputs.size(), false);
   std::vector<std::size_t> floating;
@@ -83,17 +89,16 @@ void read_gradients(const RecordedCase& recorded, OpCase& in) {
     return;
   }
   std::vector<CaseField> entries = field->items();
+  bool fits = entries.size() <= floating.size();
+  for (std::size_t i = entries.size(); fits && i < floating.size(); ++i)
+    fits = may_lack_gradient(in, floating[i]);
+  if (!fits) field->reject("a gradient, or null, for each floating input");
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!entries[i].is_null()) {
-      in.gradients.push_back(read_result(entries[i], in.mesh.world));
-      std::size_t input = *in.gradients.back().input;
-      bool comes_later = in.gradients.size() < 2 || in.gradients.end()[-2].input < input;
-      if (input >= in.inputs.size() || !comes_later)
-        entries[i]["input"].reject("the index of an input, later than that of the entry before");
-      in.asks_gradient[*in.gradients.back().input] = true;
-    } else if (entries.size() == floating.size()) {
-      in.asks_gradient[floating[i]] = true;
-    }
+    in.asks_gradient[floating[i]] = true;
+    if (entries[i].is_null()) continue;
+    in.gradients.push_back(read_result(entries[i], in.mesh.world));
+    if (in.gradients.back().input != floating[i])
+      entries[i]["input"].reject(fmt::format("{}, a floating input", floating[i]));
   }
 }
 
@@ -111,6 +116,8 @@ void read_results(const RecordedCase& recorded, OpCase& in) {
   auto aten = recorded.find("aten"), used = recorded.find("used");
   if (aten.has_value() != used.has_value() || (aten && recorded.has("steps")))
     recorded.root().reject("aten and used, or steps");
+  if (auto steps = recorded.find("steps"))
+    in.steps = read_function_steps(*steps, in.mesh.shape.size());
   if (!used) return;
   in.aten = aten->text();
   in.used.emplace();
@@ -184,13 +191,32 @@ PythonArguments OpCase::arguments(gsl::span<const Tensor> tensors_of_inputs) con
   return result;
 }
 
+std::vector<std::optional<std::size_t>> OpCase::tensors_of_operator() const {
+  std::string_view name = std::string_view(function).substr(function.rfind('.') + 1);
+  std::vector<std::optional<std::size_t>> tensors;
+  auto add = [&](const PythonValue& value) {
+    for (std::size_t input : value.inputs()) tensors.emplace_back(input);
+    if (name == "where" && value.as_number()) tensors.emplace_back();
+  };
+  for (const PythonValue& value : positional) add(value);
+  for (const auto& [keyword, value] : keywords) add(value);
+  // view_as, expand_as and their like take no more than the shape or the dtype of the second one.
+  if (name.ends_with("_as") && tensors.size() > 1) tensors.resize(1);
+  std::vector<std::optional<std::size_t>> ordered;
+  for (std::size_t place : operator_order(function, tensors.size()))
+    ordered.push_back(tensors[place]);
+  return ordered;
+}
+
 Schema op_schema() { return schema::object(call_fields()); }
 
 Schema op_grad_schema() {
   using namespace schema;
   Fields fields = call_fields();
   fields.push_back(optional("grad_output", op_input_schema()));
-  fields.push_back(expected("grads", list(or_null(result_schema(true)))).or_absent());
+  fields.push_back(expected("grads", list(or_null(result_schema(true))))
+                       .or_absent()
+                       .or_fewer("a target of 0 and 1 may have no gradient"));
   fields.push_back(expected("comm_backward", tally_schema(call_collectives)).or_absent());
   fields.push_back(optional("error_in", word({"backward"})));
   return object(std::move(fields));

@@ -6,6 +6,7 @@
 #include "verify/case_tensor.h"
 #include "verify/collective_tally.h"
 #include "verify/pytorch/case_source.h"
+#include "verify/pytorch/ops/function_steps.h"
 #include "verify/pytorch/ops/op_result.h"
 #include "verify/pytorch/ops/python_call.h"
 
@@ -23,6 +24,8 @@ class OpInput {
 
   bool is_distributed() const { return source_ != nullptr; }
   bool is_complex() const { return is_complex_; }
+  // placements are empty for a plain tensor.
+  const Placements& placements() const { return placements_; }
   // wants_gradient is true if the input is asked for its gradient: it is floating, and distributed.
   bool wants_gradient() const;
 
@@ -50,10 +53,15 @@ struct OpCase {
   std::optional<CollectiveTally> comm, comm_backward;
   // For each tensor of the one operator, the placements with which it ran; null for a plain tensor.
   std::optional<std::vector<std::optional<Placements>>> used;
+  std::optional<std::vector<FunctionStep>> steps;  // of a function that is no single operator
   Closeness closeness;
 
   // arguments returns the arguments of the call with the tensors in their places.
   PythonArguments arguments(gsl::span<const Tensor> tensors_of_inputs) const;
+
+  // tensors_of_operator returns the input behind each tensor of the one operator, in its order;
+  // nothing for a number that becomes a tensor.
+  std::vector<std::optional<std::size_t>> tensors_of_operator() const;
 };
 
 // op_schema describes a case of kind op, op_grad_schema one of kind op_grad.

@@ -6,6 +6,7 @@
 #include "core/check/join_text.h"
 #include "verify/case_report.h"
 #include "verify/pytorch/ops/aten_operator.h"
+#include "verify/pytorch/ops/step_compare.h"
 
 namespace simmesh {
 
@@ -65,6 +66,10 @@ void expect_comm(const std::string& who, const std::optional<CollectiveTally>& e
 Closeness of_gradients(const Closeness& closeness) {
   if (closeness.relative == 0) return {};
   return {10 * closeness.relative, 1e-10};
+}
+
+bool combines_pieces(std::string_view function) {
+  return function.ends_with(".argmax") || function.ends_with(".argmin");
 }
 
 void add_all(const std::vector<std::string>& texts, CaseReport& report) {
@@ -131,6 +136,7 @@ void OpExpectation::check(const OpEnding& ending, const RunRecorded& run_recorde
     return report.mismatch(fmt::format("refused with a {}: {}", to_string(ending.error->kind()),
                                        ending.error->what()));
   check_operator(runs, report);
+  check_steps(runs, report);
   ResultDifferences differences;
   for (std::size_t rank = 0; rank < runs.size(); ++rank) compare(runs[rank], rank, differences);
   add_all(differences.of_values, report);
@@ -151,12 +157,43 @@ void OpExpectation::check(const OpEnding& ending, const RunRecorded& run_recorde
                                      *first.recorded_cost_us));
 }
 
-// The recorded operator is one that the function can be.
+// The recorded operator is one that the function can be, and ran on the tensors of the call.
 void OpExpectation::check_operator(const std::vector<OpRun>& runs, CaseReport& report) const {
   const std::vector<SeenOp>& seen = runs.front().forward;
+  if (in_.used) check_tensors(seen.empty(), report);
   if (in_.aten && !can_be_operator(in_.function, *in_.aten, seen.size() == 1 ? seen[0].name : ""))
     report.mismatch(
         fmt::format("aten: expected an operator that {} can be, got {}", in_.function, *in_.aten));
+}
+
+// `used` has an entry for each tensor of the call. A function that runs nothing leaves them as they
+// are, and so does one whose ranks combine the results of their pieces.
+void OpExpectation::check_tensors(bool runs_nothing, CaseReport& report) const {
+  std::vector<std::optional<Placements>> given;
+  for (const std::optional<std::size_t>& input : in_.tensors_of_operator()) {
+    given.emplace_back();
+    if (input && in_.inputs[*input].is_distributed())
+      given.back() = in_.inputs[*input].placements();
+  }
+  bool fits = std::equal(
+      given.begin(), given.end(), in_.used->begin(), in_.used->end(),
+      [](const auto& one, const auto& other) { return one.has_value() == other.has_value(); });
+  if (!fits)
+    report.mismatch(fmt::format(
+        "used: expected placements of the distributed ones among {} tensors", given.size()));
+  else if ((runs_nothing || combines_pieces(in_.function)) && *in_.used != given)
+    report.mismatch(fmt::format("used: expected {}, got {}", in_words(given), in_words(*in_.used)));
+}
+
+void OpExpectation::check_steps(const std::vector<OpRun>& runs, CaseReport& report) const {
+  if (!in_.steps) return;
+  std::vector<Placements> inputs, results;
+  for (const OpInput& input : in_.inputs)
+    if (input.is_distributed()) inputs.push_back(input.placements());
+  for (const RecordedResult& output : in_.outputs)
+    if (output.placements) results.push_back(*output.placements);
+  expect_flow(*in_.steps, inputs, results, report);
+  compare_steps(*in_.steps, runs.front().forward, report);
 }
 
 // The call on the recorded placements has the recorded placements, pieces and collectives.
@@ -168,6 +205,9 @@ void OpExpectation::check_recorded(const RunRecorded& run_recorded, CaseReport& 
   ResultDifferences differences;
   for (std::size_t rank = 0; rank < ending.runs.size() && !of_recorded.failed(); ++rank)
     compare_outputs(ending.runs[rank], rank, differences);
+  for (const SeenOp& op : ending.runs.front().forward)
+    if (op.given != op.used)
+      differences.of_plan.push_back(fmt::format("{} runs on {}", op.name, in_words(op.used)));
   add_all(differences.of_values, of_recorded);
   add_all(differences.of_plan, of_recorded);
   for (const std::string& text : of_recorded.mismatches()) report.mismatch(who + text);
@@ -199,13 +239,16 @@ bool OpExpectation::is_recorded_refusal(const std::vector<OpRun>& runs, const Er
 }
 
 void OpExpectation::check_whole(const std::vector<OpRun>& runs, CaseReport& report) const {
+  ResultDifferences differences;
   for (std::size_t rank = 0; rank < runs.size(); ++rank) {
     const OpRun& run = runs[rank];
+    if (is_backward_refusal_) compare_used(run, rank, differences);
     compare_whole(fmt::format("rank {}: output", rank), run.outputs, run.whole_outputs,
                   in_.closeness, report);
     compare_whole(fmt::format("rank {}: gradient", rank), run.gradients, run.whole_gradients,
                   of_gradients(in_.closeness), report);
   }
+  add_all(differences.of_plan, report);
   if (!report.failed()) report.pass_as_beyond();
 }
 

@@ -33,6 +33,8 @@ class OpExpectation {
  private:
   void check_refusal(const std::vector<OpRun>& runs, const Error* error, CaseReport& report) const;
   void check_operator(const std::vector<OpRun>& runs, CaseReport& report) const;
+  void check_tensors(bool runs_nothing, CaseReport& report) const;
+  void check_steps(const std::vector<OpRun>& runs, CaseReport& report) const;
   void check_recorded(const RunRecorded& run_recorded, CaseReport& report) const;
   void check_whole(const std::vector<OpRun>& runs, CaseReport& report) const;
   void compare(const OpRun& run, std::size_t rank, ResultDifferences& differences) const;

@@ -104,7 +104,7 @@ void run_op(const OpCase& in, const OpRunOptions& options, Rank& rank, OpRun& ru
     DispatchScope scope([&](const DispatchedOp& op) {
       run.forward.push_back({op.op.name, in_order_of_arguments(op, op.given),
                              in_order_of_arguments(op, op.used), op.redistribute_cost_us,
-                             op.gathers_of_unwaited});
+                             op.gathers_of_unwaited, op.outputs});
     });
     results = flat(options.follows_recorded ? call_on_recorded(in, inputs)
                                             : call_python(in.function, in.arguments(inputs)));

@@ -16,6 +16,7 @@ struct SeenOp {
   DispatchedOp::PlacementsOfTensors given, used;
   double redistribute_cost_us = 0;
   std::int64_t gathers_of_unwaited = 0;
+  std::vector<Placements> outputs = {};
 };
 
 // OpRun is the record of one rank's run.

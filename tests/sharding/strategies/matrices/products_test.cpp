@@ -53,11 +53,11 @@ TEST(ProductStrategies, AddedVectorsEqualOneDevice) {
 // An average stays one beside a replicated product; an unused addend may lie anywhere.
 TEST(ProductStrategies, AverageAddendsStay) {
   World world({.ranks = 2});
-  Outcome outcome = world.run([&](Rank&) {
+  Outcome outcome = world.run([&](Rank& rank) {
     DeviceMesh mesh = init_device_mesh({2});
     auto placed = [&](const Placement& addend, const Placement& a, const Placement& b,
-                      const Scales& scales) {
-      DTensor x = distributed(formula({6}, {.seed = 1}), mesh, {addend});
+                      const Scales& scales, const Shape& shape = {6}) {
+      DTensor x = distributed(formula(shape, {.seed = 1}), mesh, {addend});
       DTensor matrix = distributed(formula({6, 4}, {.seed = 2}), mesh, {a});
       DTensor vector = distributed(formula({4}, {.seed = 3}), mesh, {b});
       return to_string(DTensor::of(addmv(x, matrix, vector, scales)).placements());
@@ -66,6 +66,11 @@ TEST(ProductStrategies, AverageAddendsStay) {
     EXPECT_EQ(placed(partial_average, Shard(1), Shard(0), {}), "P(avg)");
     EXPECT_EQ(placed(partial_max, whole, whole, {}), "R");
     EXPECT_EQ(placed(partial_max, Shard(1), Shard(0), {.beta = 0}), "P(sum)");
+    // One element fits each piece; as many as there are rows must be cut like the result.
+    auto before = rank.counters();
+    EXPECT_EQ(placed(partial_max, Shard(0), whole, {.beta = 0}, {1}), "S(0)");
+    EXPECT_EQ(placed(partial_sum, Shard(0), whole, {.beta = 0}, {}), "S(0)");
+    EXPECT_EQ(rank.counters(), before);
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }

@@ -30,5 +30,13 @@ TEST(VerifyModule, ComparesNames) {
   testing::expect_fails(value, "/grads/2/name", "other", "rank 1: name of gradient 2");
 }
 
+// A gradient that is left out would never be asked for.
+TEST(VerifyModule, RefusesAFloatingInputWithoutItsGradient) {
+  json value = a_module();
+  value.erase("input_grad");
+  testing::expect_error<BadCase>([&] { testing::verify_value(value); }, ErrorKind::value_error,
+                                 "input_grad where the input has a gradient");
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -61,6 +61,30 @@ TEST(VerifyOp, ComparesGradients) {
   testing::expect_fails(value, "/grads/0", nullptr, "expected no gradient of input 0");
 }
 
+// A gradient that is left out would never be asked for.
+TEST(VerifyOp, RefusesAGradientLess) {
+  json value = a_case("op_grad", "op_grad/mm/2150.0");
+  testing::expect_passes(value);
+  testing::expect_bad(value, "/grads", json::array({value["grads"][0]}),
+                      "a gradient, or null, for each floating input");
+  testing::expect_bad(value, "/grads/1/input", 0, "1, a floating input");
+}
+
+// Placements for other tensors than the operator's, or of which it makes others itself, would be
+// taken for a dearer plan.
+TEST(VerifyOp, ComparesThePlacementsOfEachTensorOfTheOperator) {
+  json value = a_case("op", "op/sub/2150.3");
+  testing::expect_passes(value);
+  testing::expect_fails(value, "/used/0/0", "R", "sub runs on");
+  testing::expect_fails(a_case("op", "op/where_scalar/2150.0"), "/used",
+                        json::array({json::array({"R"}), json::array({"R"})}),
+                        "used: expected placements of the distributed ones among 3 tensors");
+  testing::expect_fails(a_case("op", "op/is_same_size/2150.0"), "/used/0/0", "R", "used: expected");
+  testing::expect_fails(a_case("op", "op/argmax_dim/2150.0"), "/used/0/0", "R", "used: expected");
+  testing::expect_fails(a_case("errors", "op_grad/hardtanh/2150.0"), "/used/0/0", "R",
+                        "hardtanh ran on");
+}
+
 // Without a gradient no backward pass runs, and nothing would be compared with its collectives.
 TEST(VerifyOp, RefusesCollectivesOfABackwardPassWithoutOne) {
   json value = a_case("op_grad", "op_grad/abs/2150.1");

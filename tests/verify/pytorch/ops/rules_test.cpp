@@ -18,6 +18,8 @@ TEST(VerifyRules, PassesRecordedCases) {
 TEST(VerifyRules, NamesRulesThatDiffer) {
   json value = rules_of("aten.neg.default");
   testing::expect_fails(value, "/rows/5/1/0", "P(min)", "the outputs of P(min)");
+  testing::expect_fails(rules_of("aten.equal.default"), "/rows/0/1", json::array(),
+                        "the outputs of R,R");
   json rows = value["rows"];
   rows.erase(0);
   testing::expect_fails(value, "/rows", rows, "R -> R");

@@ -582,7 +582,7 @@ def test_locks_of_processes_are_waited_for_with_the_turn_given_away(
 ) -> None:
     """Would fail if a rank that waits for a lock of multiprocessing kept the turn of its holder."""
     older = getattr(multiprocessing, kind)()
-    locks = []
+    locks: list[Any] = []
 
     def program() -> None:
         if not is_older and not locks:

@@ -10,6 +10,7 @@ import torch
 from simmesh._core.exact import Values
 from simmesh.torch.exact import tables
 from simmesh.torch.exact.companions import values, write
+from simmesh.torch.exact.doubles import function, narrow, wide
 from simmesh.torch.exact.movement import assign
 from simmesh.torch.exact.tables import Handler, Operator
 
@@ -84,6 +85,25 @@ def _copied(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> A
         assign(_raw(result), _raw(source.expand(result.shape)))
     elif result.dtype.is_complex:
         assign(_raw(result), torch.view_as_real(result.clone()))
+    return result
+
+
+@tables.exact("complex numbers", "complex")
+def _joined(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Moves real numbers into the parts of a complex one."""
+    result = func(*args, **options)
+    for into, part in zip(_raw(result).unbind(-1), args[:2]):
+        assign(into, part.expand(into.shape))
+    return result
+
+
+@tables.exact("complex numbers", "polar")
+def _of_angle(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """r * cos(angle) and r * sin(angle), in float64."""
+    result = func(*args, **options)
+    length, angle = (wide(each).expand(result.shape).contiguous() for each in args[:2])
+    for into, name in zip(_raw(result).unbind(-1), ("cos", "sin")):
+        narrow(length * function(name, angle), into)
     return result
 
 

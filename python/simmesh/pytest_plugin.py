@@ -49,6 +49,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--simmesh-schedules", type=int, metavar="N", help="run tests of ranks under N schedules"
     )
     group.addoption(
+        "--simmesh-local", choices=("plain", "exact"), default="plain",
+        help="the operators of ranks: PyTorch's own, or exact ones, which also report accesses to "
+             "buffers under way",
+    )  # fmt: skip
+    group.addoption(
         "--simmesh-replay", metavar="FILE", help="run a test under the schedule in FILE"
     )
 
@@ -68,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if schedules is not None and schedules < 1:
         raise pytest.UsageError(f"--simmesh-schedules: expected at least 1, got {schedules}")
     settings.schedules = schedules
+    settings.local = config.getoption("--simmesh-local")
     cache = getattr(config, "cache", None)
     if cache is not None:
         settings.folder = Path(cache.mkdir("simmesh"))
@@ -82,6 +88,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Forgets the options, for processes that run pytest more than once."""
     settings.schedules = settings.replay = None
+    settings.local = "plain"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -29,11 +29,12 @@ class SpmdFailure(AssertionError):
 
 @dataclass
 class Settings:
-    """The options of the test runner: the number of schedules, one test to replay, and the
-    folder for replays.
+    """The options of the test runner: the number of schedules, the operators of ranks where a
+    program doesn't choose them, one test to replay, and the folder for replays.
     """
 
     schedules: int | None = None
+    local: str = "plain"
     replay: Replay | None = None
     folder: Path = field(default_factory=lambda: Path(tempfile.gettempdir()) / "simmesh")
     spoiled: str | None = None
@@ -55,7 +56,7 @@ class Options:
     timeout: float = 60.0
     backend: str = "gloo"
     allow_strided: bool = False
-    local: str = "plain"
+    local: str = field(default_factory=lambda: settings.local)
     check_accesses: bool = True
 
     def __post_init__(self) -> None:

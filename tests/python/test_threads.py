@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import asyncio
 import concurrent.futures
+import multiprocessing
 import os
 import queue
 import random
@@ -572,3 +573,46 @@ def test_nothing_is_left_of_threads() -> None:
         assert lock.locked()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         assert pool.submit(lambda: 3).result() == 3
+
+
+@pytest.mark.parametrize("is_older", [True, False])
+@pytest.mark.parametrize("kind", ["Lock", "RLock"])
+def test_locks_of_processes_are_waited_for_with_the_turn_given_away(
+    kind: str, is_older: bool
+) -> None:
+    """Would fail if a rank that waits for a lock of multiprocessing kept the turn of its holder."""
+    older = getattr(multiprocessing, kind)()
+    locks: list[Any] = []
+
+    def program() -> None:
+        if not is_older and not locks:
+            locks.append(getattr(multiprocessing, kind)())
+        lock = older if is_older else locks[0]
+        for _ in range(2):
+            with lock:
+                if kind == "RLock":
+                    lock.acquire()
+                    lock.release()
+                time.sleep(1)
+            assert lock.acquire(timeout=9)
+            time.sleep(1)
+            lock.release()
+
+    under_all(program)
+    assert older.acquire.__self__ is older._semlock and older.acquire(block=False)
+    assert type(older.acquire).__name__ == "builtin_function_or_method"
+    older.release()
+
+
+def test_lock_of_processes_that_its_holder_keeps_is_a_deadlock() -> None:
+    """Would fail if the report didn't say which rank holds the lock for which another waits."""
+    lock = multiprocessing.Lock()
+
+    def program() -> None:
+        with lock:
+            dist.barrier()
+
+    outcome = simmesh.spmd_run(program, world_size=2).outcome
+    assert outcome.kind == "deadlock"
+    assert "for what rank 0, holds" in outcome.report
+    assert lock.acquire(block=False)

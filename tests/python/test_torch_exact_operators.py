@@ -315,6 +315,23 @@ def test_complex_numbers_are_multiplied_exactly() -> None:
         assert (one.double() - other).abs().max().item() < 1e-5
 
 
+def test_complex_numbers_are_made_of_exact_parts(mode: None) -> None:
+    """Would fail if rotary embeddings, which are made of angles, were refused, or were others on
+    other processors; or if the parts of a number lost what stands behind them.
+    """
+    angles = torch.outer(torch.arange(9.0), 10000.0 ** -(torch.arange(0, 8, 2) / 8)).expand(2, 9, 4)
+    turns = torch.view_as_real(torch.polar(torch.ones(4) * 2, angles))
+    assert torch.equal(turns[0], turns[1])
+    assert torch.equal(turns, 2 * torch.stack([angles.cos(), angles.sin()], -1))
+    thirds = torch.randn(5) / 3
+    made = torch.complex(thirds, -thirds)
+    assert torch.equal(torch.view_as_real(made)[..., 1] * -3, thirds * 3)
+    assert torch.equal(torch.cat([torch.ones(2) * 1j, torch.zeros(1) * 1j]).fill_(2j),
+                       torch.tensor([2j, 2j, 2j]))  # fmt: skip
+    for moved in (torch.cat([made, made])[5:], made.flip(0).flip(0), made[torch.arange(5)]):
+        assert torch.equal(torch.view_as_real(moved)[..., 0] * 3, thirds * 3)
+
+
 def test_refusal_names_operator_line_and_way_out() -> None:
     """Would fail if an operator without an exact form were computed inexactly, or not named."""
 

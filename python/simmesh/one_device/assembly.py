@@ -16,10 +16,15 @@ Grid = Mapping[tuple[int, ...], Optional[Exact]]
 
 @dataclass(frozen=True)
 class Piece:
-    """A placement over one mesh dim: R, S(dim), P, or M for a part of a mean."""
+    """A placement over one mesh dim: R, S(dim), P, or M for a part of a mean.
+
+    A shard of ``blocks`` has a piece of each of so many equal blocks that follow one another along
+    the dim, as packed weights of tensor parallelism do.
+    """
 
     letter: str
     dim: int = 0
+    blocks: int = 1
 
     @property
     def text(self) -> str:
@@ -46,30 +51,47 @@ def join(parts: Sequence[Exact | None], piece: Piece) -> Exact | None:
         first = present[0]
         return first if all(same_bits(first.elements, each.elements) for each in present) else None
     if piece.letter == "S":
-        return joined_along(present, piece.dim)
+        return joined_along(present, piece.dim, piece.blocks)
     if len({(each.elements.shape, each.elements.dtype) for each in present}) > 1:
         return None
     return _reduced(present, piece.letter)
 
 
-def joined_along(parts: Sequence[Exact], dim: int) -> Exact | None:
-    """Parts one after the other along a dim; None if other dims differ."""
+def joined_along(parts: Sequence[Exact], dim: int, blocks: int = 1) -> Exact | None:
+    """Parts one after the other along a dim, in each of its blocks; None if other dims differ."""
     dtype, shape = parts[0].elements.dtype, parts[0].elements.shape
     if dim >= len(shape) or any(
         each.elements.dtype != dtype or not _differ_in(each.elements.shape, shape, dim)
         for each in parts
     ):
         return None
-    elements = torch.cat([each.elements for each in parts], dim)
-    if all(each.values is None for each in parts):
-        return Exact(elements)
-    places, begin = [], 0
+    elements = _in_blocks([each.elements for each in parts], dim, blocks)
+    if elements is None or all(each.values is None for each in parts):
+        return None if elements is None else Exact(elements)
+    numbers, begin = [], 0
     for each in parts:
         count = each.elements.numel()
-        places.append(torch.arange(begin, begin + count).view(each.elements.shape))
+        numbers.append(torch.arange(begin, begin + count).view(each.elements.shape))
         begin += count
     first, *others = [each.all_values() for each in parts]
-    return Exact(elements, first.joined(*others).taken(torch.cat(places, dim).reshape(-1)))
+    places = _in_blocks(numbers, dim, blocks)
+    assert places is not None
+    return Exact(elements, first.joined(*others).taken(places.reshape(-1)))
+
+
+def _in_blocks(parts: Sequence[torch.Tensor], dim: int, blocks: int) -> torch.Tensor | None:
+    """The tensor of which each part has a piece of every block; None if the sizes don't fit."""
+    joined = torch.cat(list(parts), dim)
+    if blocks == 1:
+        return joined
+    pieces = [block.chunk(len(parts)) for block in torch.arange(joined.shape[dim]).chunk(blocks)]
+    of_parts = [
+        torch.cat([block[part] for block in pieces if part < len(block)] or [pieces[0][0][:0]])
+        for part in range(len(parts))
+    ]
+    if [len(each) for each in of_parts] != [part.shape[dim] for part in parts]:
+        return None
+    return joined.index_select(dim, torch.cat(of_parts).argsort())
 
 
 def _differ_in(one: torch.Size, other: torch.Size, dim: int) -> bool:
@@ -133,19 +155,37 @@ class NotJudged(Exception):
     """A declared placement whose whole tensor can't be computed exactly."""
 
 
-def pieces_of(placements: Sequence[Any]) -> list[Piece]:
-    """The pieces that placements of a DTensor declare. Raises NotJudged for a kind of partial
-    placement that is no sum, mean, maximum, minimum or 2-norm.
+def pieces_of(placements: Sequence[Any], sizes: Sequence[int], dims: int) -> list[Piece]:
+    """The pieces that placements of a DTensor declare, over mesh dims of these sizes, for a tensor
+    of ``dims`` dims. Raises NotJudged for a kind of partial placement that is no sum, mean,
+    maximum, minimum or 2-norm.
     """
     found = []
-    for each in placements:
+    for place, each in enumerate(placements):
         if each.is_partial():
             found.append(Piece(_letter_of_partial(each)))
         elif hasattr(each, "dim"):
-            found.append(Piece("S", each.dim))
+            blocks = _blocks_of(place, placements, sizes)
+            found.append(Piece("S", each.dim % max(dims, 1), blocks))
         else:
             found.append(REPLICATED)
     return found
+
+
+def _blocks_of(place: int, placements: Sequence[Any], sizes: Sequence[int]) -> int:
+    """The blocks of a shard that no mesh dim behind it makes: strided shards are cut after the
+    shards of the same tensor dim behind them, whose number is a part of the split factor.
+    """
+    placement = placements[place]
+    if type(placement) is not _StridedShard:
+        return 1
+    behind = 1
+    for other, size in zip(placements[place + 1 :], sizes[place + 1 :]):
+        if getattr(other, "dim", None) == placement.dim:
+            behind *= size
+    if placement.split_factor % behind:
+        raise NotJudged(f"a strided shard of {placement.split_factor} blocks")
+    return int(placement.split_factor) // behind
 
 
 def _letter_of_partial(placement: Any) -> str:
@@ -177,7 +217,8 @@ def whole_of_declared(snapshots: Sequence[Snapshot | None]) -> list[Exact | None
                 -1, ranks.dim()
             )
         }
-        whole = _folded(grid, snapshot.declared.placements)
+        placements = snapshot.declared.placements
+        whole = _folded(grid, placements, pieces_of(placements, ranks.shape, _dims(snapshot)))
         for each in ranks.reshape(-1).tolist():
             wholes[each] = whole
     return wholes
@@ -188,12 +229,17 @@ def _exact_of(snapshots: Sequence[Snapshot | None], rank: int) -> Exact | None:
     return None if snapshot is None else snapshot.exact
 
 
-def _folded(grid: Grid, placements: Sequence[Any]) -> Exact | None:
-    """The whole tensor of a mesh. A strided shard was cut after the dims behind it."""
-    pieces = pieces_of(placements)
-    order = sorted(
-        range(len(pieces)), key=lambda dim: (type(placements[dim]) is not _StridedShard, -dim)
-    )
+def _dims(snapshot: Snapshot) -> int:
+    return snapshot.exact.elements.dim()
+
+
+def _folded(grid: Grid, placements: Sequence[Any], pieces: Sequence[Piece]) -> Exact | None:
+    """The whole tensor of a mesh. A strided shard was cut after the dims behind it, so it is
+    joined before them.
+    """
+    strided = [dim for dim, each in enumerate(placements) if type(each) is _StridedShard]
+    others = [dim for dim in range(len(pieces)) if dim not in strided]
+    order = [*strided, *reversed(others)]
     remaining = list(range(len(pieces)))
     for dim in order:
         place = remaining.index(dim)

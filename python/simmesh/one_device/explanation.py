@@ -20,6 +20,10 @@ ROUNDINGS = 8
 #: A difference that may follow from an earlier one of ROUNDINGS.
 FOLLOWING = 256
 
+#: A difference of a step whose iteration rounds to bfloat16, as a part of the largest change. Each
+#: of the 15 products rounds by 2**-9, and the iteration is steepest at small singular values.
+OF_A_BFLOAT16_STEP = 0.125
+
 
 def explain(value: Value, one: Notebook, ranks: Sequence[Notebook], verdict: Verdict) -> Finding:
     """The finding about a value that isn't one device's, in the light of those before it."""
@@ -98,6 +102,10 @@ class _Explanation:
         """The limit that explains a difference; None if there is none."""
         if self._has_own_statistics():
             return "it follows from statistics of each rank's own rows, and isn't judged"
+        if self._follows_shards_of_muon():
+            return "it follows from Muon's products of shards, and isn't judged"
+        if self._is_of_muon():
+            return reasons.MUON_ON_SHARDS
         if self.entry.is_of_rows and near is not None and not self.verdict.faults:
             return reasons.BATCH_STATISTICS
         follows = bool(self.verdict.limits)
@@ -118,6 +126,32 @@ class _Explanation:
     def _has_own_statistics(self) -> bool:
         return any(each.text == reasons.BATCH_STATISTICS for each in self.verdict.findings)
 
+    def _follows_shards_of_muon(self) -> bool:
+        return any(each.text == reasons.MUON_ON_SHARDS for each in self.verdict.findings)
+
+    def _is_of_muon(self) -> bool:
+        """True for a cut parameter that a step of Muon changes as on one device, but for rounding
+        to bfloat16.
+        """
+        key, whole = self.entry.key, next((each for each in self.value.wholes if each), None)
+        if key.kind != notes.PARAMETER or self.verdict.faults or whole is None:
+            return False
+        before = self.one.entries.get(self._key_before())
+        if key.name not in self.ranks[0].orthogonalized or before is None or not before.snapshot:
+            return False
+        one, first = self.value.one.elements, before.snapshot.exact.elements
+        if len({each.shape for each in (one, first, whole.elements)}) > 1:
+            return False
+        update = float((one - first).abs().max())
+        return float((whole.elements - one).abs().max()) <= OF_A_BFLOAT16_STEP * update
+
+    def _key_before(self) -> Key:
+        """The key of a parameter before the step that it is noted after."""
+        key = self.entry.key
+        if key.occurrence == 0:
+            return Key(notes.INITIAL, key.name, 0)
+        return Key(notes.PARAMETER, key.name, key.occurrence - 1)
+
     def _scales(self) -> set[float]:
         return {found.scale for found in self.verdict.layouts.values()}
 
@@ -126,9 +160,7 @@ class _Explanation:
         key = self.entry.key
         if key.kind != notes.PARAMETER:
             return False
-        before = Key(notes.PARAMETER, key.name, key.occurrence - 1)
-        if key.occurrence == 0:
-            before = Key(notes.INITIAL, key.name, 0)
+        before = self._key_before()
         if _is_same(self.one.entries.get(before), self.one.entries.get(key)):
             return False
         return all(_is_same(each.entries.get(before), each.entries.get(key)) for each in self.ranks)

@@ -86,7 +86,8 @@ class Notebook:
     """The entries of one rank, in the order of its program.
 
     ``depth`` is the number of modules that are being called, ``steps`` that of optimizer steps.
-    While ``is_paused``, calls of modules aren't noted.
+    While ``is_paused``, calls of modules aren't noted. ``orthogonalized`` are the parameters whose
+    shards Muon multiplies with each other.
     ``listener`` is told of each entry and of each call of a module, if there is one.
     """
 
@@ -95,6 +96,7 @@ class Notebook:
         self.entries: dict[Key, Entry] = {}
         self.counts: Counter[tuple[str, str]] = Counter()
         self.strays: list[Stray] = []
+        self.orthogonalized: set[str] = set()
         self.depth = 0
         self.steps = 0
         self.is_clipped = False

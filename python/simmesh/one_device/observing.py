@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 import torch
 import torch.nn.utils.clip_grad
+from torch.distributed.tensor import DTensor
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
@@ -201,10 +202,21 @@ def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
         name = notebook.names.of_parameter(parameter)
         if name is None:
             continue
+        if type(optimizer).__name__ == "Muon" and _is_cut(parameter):
+            notebook.orthogonalized.add(name)
         for key, value in state.items():
             if isinstance(value, torch.Tensor):
                 noted = notebook.next_key(notes.STATE, f"{key} of {name}")
                 notebook.add(noted, value, line)
+
+
+def _is_cut(parameter: torch.Tensor) -> bool:
+    """True for a DTensor whose ranks have shards."""
+    mesh = parameter.device_mesh if isinstance(parameter, DTensor) else None
+    return mesh is not None and any(
+        hasattr(placement, "dim") and size > 1
+        for placement, size in zip(parameter.placements, mesh.shape)  # type: ignore[attr-defined]
+    )
 
 
 def _name_parameters(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:

@@ -15,6 +15,10 @@ from simmesh.one_device.notebook import Key, Stray
 from simmesh.one_device.search import Found, scales_of
 from simmesh.one_device.snapshot import Exact, Snapshot, is_power_of_two, same_bits, ulp_of
 
+MUON_ON_SHARDS = (
+    "a limit: where matrices are cut, DTensor multiplies the parts of Muon's sums in bfloat16; "
+    "what follows isn't judged"
+)
 BATCH_STATISTICS = (
     "a limit: the statistics are those of each rank's own rows, and one device has those of all "
     "rows; SyncBatchNorm has those of all rows on ranks too"

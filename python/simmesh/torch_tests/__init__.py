@@ -5,7 +5,8 @@
 Tests that derive from MultiProcessTestCase (also DTensorTestBase and FSDPTest),
 MultiThreadedTestCase or MultiProcContinuousTest start no process and no thread: every rank of a
 test runs in this process, under the schedule that comes first, and with ``--simmesh-schedules N``
-also under N - 1 others.
+also under N - 1 others. With ``--simmesh-local exact`` their operators are exact, and accesses to
+buffers under way are reported.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from simmesh.torch import run
 from simmesh.torch.schedules import Schedule, schedules_to_try
 from simmesh.torch_tests import profile
 
-# : The number of schedules under which each test runs.
+#: The number of schedules under which each test runs.
 schedules = 1
 
 
@@ -85,7 +85,7 @@ def _run_once(
     with profile.rank_profiles():
         outcome = run(
             on_rank, len(endings), schedule=schedule, isolate=isolate, environment=lambda rank: {},
-            program=os.environ.get("PYTEST_CURRENT_TEST", ""),
+            program=os.environ.get("PYTEST_CURRENT_TEST", ""), local=settings.local,
         ).outcome  # fmt: skip
     if outcome.kind == "blocked":
         settings.spoiled = outcome.message

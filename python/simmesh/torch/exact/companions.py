@@ -74,12 +74,10 @@ def carried(tensor: torch.Tensor) -> Values:
 
 
 def write(tensor: torch.Tensor, result: Values) -> None:
-    """Rounds the result of arithmetic into a tensor and keeps it, except in an optimizer's step."""
-    if scope.steps:
-        result.round_into(tensor)
-        drop(tensor)
-    else:
-        keep(tensor, result)
+    """Rounds the result of arithmetic into a tensor and keeps it. In an optimizer's step copies and
+    collectives see it, as for products of shards, and arithmetic reads the rounded elements.
+    """
+    keep(tensor, result)
 
 
 def keep(tensor: torch.Tensor, moved: Values) -> None:

@@ -9,9 +9,10 @@ import torch
 
 from simmesh._core.exact import Values
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import values, write
-from simmesh.torch.exact.movement import assign
-from simmesh.torch.exact.tables import Handler, Operator
+from simmesh.torch.exact.companions import drop, has, values, write
+from simmesh.torch.exact.doubles import function, narrow, wide
+from simmesh.torch.exact.movement import Numbered, assign, flat, numbers_of
+from simmesh.torch.exact.tables import Handler, Operator, tensors_in
 
 #: The real and the imaginary part of each element.
 Parts = tuple[Values, Values]
@@ -19,7 +20,11 @@ Parts = tuple[Values, Values]
 
 def handler_of(operator: Operator) -> Handler | None:
     """The function that computes an operator of complex elements; None where there is none."""
-    return _HANDLERS.get(tables.packet_of(operator))
+    handler = _HANDLERS.get(tables.packet_of(operator))
+    entry = tables.entry_of(operator)
+    if handler is None and entry is not None and entry.family == "movement":
+        return _moved
+    return handler
 
 
 def _raw(tensor: torch.Tensor) -> torch.Tensor:
@@ -85,6 +90,55 @@ def _copied(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> A
     elif result.dtype.is_complex:
         assign(_raw(result), torch.view_as_real(result.clone()))
     return result
+
+
+@tables.exact("complex numbers", "complex")
+def _joined(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Moves real numbers into the parts of a complex one."""
+    result = func(*args, **options)
+    for into, part in zip(_raw(result).unbind(-1), args[:2]):
+        assign(into, part.expand(into.shape))
+    return result
+
+
+@tables.exact("complex numbers", "polar")
+def _of_angle(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """r * cos(angle) and r * sin(angle), in float64."""
+    result = func(*args, **options)
+    length, angle = (wide(each).expand(result.shape).contiguous() for each in args[:2])
+    for into, name in zip(_raw(result).unbind(-1), ("cos", "sin")):
+        narrow(length * function(name, angle), into)
+    return result
+
+
+def _moved(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Moves numbers, and what stands behind their parts."""
+    is_fill = tables.packet_of(func) in ("fill_", "zero_")
+    operands = list(tensors_in(((), *options.values()) if is_fill else (*args, *options.values())))
+    carrying = [each for each in operands if each.dtype.is_complex and has(each)]
+    if any(each.is_conj() for each in carrying):
+        raise NotImplementedError(
+            "conjugates with unrounded parts are copied before they are moved"
+        )
+    result = func(*args, **options)
+    for part in (0, 1) if carrying else ():
+        given = [_real(each, part) for each in args]
+        named = {name: _real(each, part) for name, each in options.items()}
+        numbered = Numbered()
+        numbers = numbers_of(func, tuple(given), named, numbered)
+        for into, came_from in zip(flat(result), flat(numbers)):
+            if into.numel():
+                numbered.write(_raw(into)[..., part], came_from)
+    for each in flat(result) if not carrying else ():
+        drop(each)
+    return result
+
+
+def _real(value: Any, part: int) -> Any:
+    """One part of the complex numbers in an argument."""
+    if isinstance(value, torch.Tensor) and value.dtype.is_complex:
+        return _raw(value)[..., part]
+    return [_real(each, part) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 _HANDLERS: dict[str, Handler] = {

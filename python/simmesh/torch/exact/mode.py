@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from simmesh import _core
 from simmesh.torch import rank_state
-from simmesh.torch.exact import companions, complex_numbers, tables
+from simmesh.torch.exact import companions, complex_numbers, custom, tables
 from simmesh.torch.exact.accesses import UnderWay
 from simmesh.torch.exact.companions import scope
 from simmesh.torch.exact.dispatch import is_floating
@@ -92,6 +92,8 @@ def _run_of(func: Operator) -> Handler:
     assert entry.handler is not None
     if entry.family in ("collectives", "FSDP", "compositions"):
         return entry.handler
+    if entry.family == "operators of programs":
+        return _Composed(entry.handler)
     return _Computed(func, entry.handler, writes)
 
 
@@ -145,14 +147,14 @@ class _Computed:
             if each.layout is not torch.strided:
                 return _Refused("sparse tensors are not computed exactly")(func, args, options)
             if each.dtype.is_complex:
-                handler = complex_numbers.handler_of(func)
-                compute = handler or _Refused("complex numbers are added, multiplied and copied")
-                return compute(func, args, options)
+                return _of_complex(func, args, options)
             involved = True
             if isinstance(each, torch.nn.Parameter) and companions.has(each):
                 companions.round_parameter(each)
         if not involved and not _asks_for_floating(options):
             return func(*args, **options)
+        if complex in map(type, args):
+            return _of_complex(func, args, options)
         try:
             result = self._handler(func, args, options)
         except NotImplementedError as reason:
@@ -161,6 +163,32 @@ class _Computed:
             if each.requires_grad and each.is_leaf:
                 companions.drop(each)
         return result
+
+
+class _Composed:
+    """Calls a handler that composes an operator, and refuses the operator where it can't."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+
+    def __call__(self, func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        if not any(is_floating(each) for each in _tensors(args, options)):
+            return func(*args, **options)
+        try:
+            return self._handler(func, args, options)
+        except custom.LeavesTorch as reason:
+            return _Refused(str(reason))(func, args, options)
+
+
+def _of_complex(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Computes an operator of complex numbers, or refuses it."""
+    handler = complex_numbers.handler_of(func)
+    if handler is None:
+        return _Refused("complex numbers are added, multiplied and copied")(func, args, options)
+    try:
+        return handler(func, args, options)
+    except NotImplementedError as reason:
+        return _Refused(str(reason))(func, args, options)
 
 
 def _tensors(args: tuple[Any, ...], options: dict[str, Any]) -> Iterator[torch.Tensor]:

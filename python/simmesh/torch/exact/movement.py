@@ -124,25 +124,26 @@ def moved(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any
         result = func(*args, **options)
         _drop_floating(result)
         return result
-    numbered = _Numbered()
-    numbers = _numbers_of(func, args, options, numbered)
+    numbered = Numbered()
+    numbers = numbers_of(func, args, options, numbered)
     result = func(*args, **options)
-    for into, came_from in zip(_flat(result), _flat(numbers)):
+    for into, came_from in zip(flat(result), flat(numbers)):
         if into.dtype.is_floating_point and into.numel():
             numbered.write(into, came_from)
     return result
 
 
-def _numbers_of(
-    func: Operator, args: tuple[Any, ...], options: dict[str, Any], numbered: _Numbered
+def numbers_of(
+    func: Operator, args: tuple[Any, ...], options: dict[str, Any], numbered: Numbered
 ) -> Any:
+    """The result of an operator on the numbers of its operands' elements."""
     names = [each.name for each in func._schema.arguments]
     made = [_number(name, each, numbered) for name, each in zip(names, args)]
     more = {name: _number(name, each, numbered) for name, each in options.items()}
     return func(*made, **more)
 
 
-def _number(name: str, value: Any, numbered: _Numbered) -> Any:
+def _number(name: str, value: Any, numbered: Numbered) -> Any:
     if isinstance(value, torch.Tensor):
         return numbered.number(value) if value.dtype.is_floating_point else value
     if isinstance(value, (list, tuple)) and any(isinstance(each, torch.Tensor) for each in value):
@@ -150,7 +151,7 @@ def _number(name: str, value: Any, numbered: _Numbered) -> Any:
     return 0 if name in ("value", "fill", "fill_value") else value
 
 
-class _Numbered:
+class Numbered:
     """Operands whose elements have the numbers from 1 on; 0 stands for none."""
 
     def __init__(self) -> None:
@@ -158,6 +159,7 @@ class _Numbered:
         self._operands: list[torch.Tensor] = []
 
     def number(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Numbers of a tensor's elements, which are written down as an operand."""
         self._operands.append(tensor.detach())
         begin, self._next = self._next, self._next + tensor.numel()
         return torch.arange(begin, self._next, dtype=torch.float64).reshape(tensor.shape)
@@ -184,12 +186,13 @@ def _all(args: tuple[Any, ...], options: dict[str, Any]) -> Iterator[torch.Tenso
     yield from tensors_in(tuple(options.values()))
 
 
-def _flat(result: Any) -> list[torch.Tensor]:
+def flat(result: Any) -> list[torch.Tensor]:
+    """The tensors of a result."""
     return [result] if isinstance(result, torch.Tensor) else list(tensors_in(result or ()))
 
 
 def _drop_floating(result: Any) -> None:
-    for each in _flat(result):
+    for each in flat(result):
         if each.dtype.is_floating_point:
             companions.drop(each)
 

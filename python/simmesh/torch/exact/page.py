@@ -28,9 +28,11 @@ isn't on it has the class that a rule gives it:
 - `_foreach_name` is composed of `name` for each tensor.
 - An operator that PyTorch always composes of others is composed.
 - Every operator whose operands are integers or bools is safe.
-- Complex numbers are added, subtracted, multiplied, negated, conjugated, copied and viewed; other
-  operators refuse them.
+- Complex numbers are made, added, subtracted, multiplied, negated, conjugated, copied and viewed;
+  other operators refuse them.
 - Collectives carry exact values: those of `c10d`, of functional collectives and of FSDP2.
+- An operator of `torch.library.custom_op` is composed of what its function calls. It is refused if
+  that gives elements to NumPy or takes their address.
 - Anything else is refused. `simmesh.torch.exact.declare(operator, how)` enters an operator of your
   own: `how` is `"safe"`, or a function that composes it of other operators.
 """

@@ -8,7 +8,7 @@ import torch
 
 from simmesh._core.exact import Values, product
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import values, write
+from simmesh.torch.exact.companions import carried, write
 from simmesh.torch.exact.tables import Operator
 
 
@@ -48,7 +48,8 @@ def _added_product(func: Operator, args: tuple[Any, ...], options: dict[str, Any
         found = _of_matrices(packet, args[1], args[2])
     total = found.scaled(float(alpha))
     if beta != 0:
-        total = total.plus(values(args[0].expand(result.shape)), float(beta))
+        # Also in an optimizer's step: Muon adds products of shards to parts of a sum.
+        total = total.plus(carried(args[0].expand(result.shape)), float(beta))
     write(result, total)
     return result
 

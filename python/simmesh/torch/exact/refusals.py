@@ -48,7 +48,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         "histogram _histogramdd_* grid_sampler_2d_backward grid_sampler_3d* *_aa *_aa_backward "
         "_masked_softmax* affine_grid_generator hash_tensor fractional_max_pool*_backward",
     ),
-    ("complex numbers: they are added, multiplied and copied", "complex polar _conj_copy"),
+    ("complex numbers: they are added, multiplied and copied", "_conj_copy"),
     ("torch's own tests", "_test_* _foobar"),
 )  # fmt: skip
 

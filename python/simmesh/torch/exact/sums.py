@@ -9,7 +9,7 @@ import torch
 
 from simmesh._core.exact import Values, apply
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import carried, scope, values, write
+from simmesh.torch.exact.companions import carried, values, write
 from simmesh.torch.exact.tables import Operator
 
 
@@ -100,8 +100,8 @@ def write_norm(result: torch.Tensor, tensor: torch.Tensor, order: float, dims: A
 
 
 def _squares(tensor: torch.Tensor) -> Values:
-    found = None if scope.steps else carried(tensor)
-    if found is not None and found.is_root:
+    found = carried(tensor)
+    if found.is_root:
         return found.square()
     elements = Values.of(tensor)
     return elements.times(elements)

@@ -40,6 +40,7 @@ from simmesh.torch.isolation import (
     locks,
     plans,
     process_id,
+    process_locks,
     profiler,
     random_state,
     rank_logging,
@@ -146,6 +147,7 @@ def install(patches: Patches) -> None:
     groups.install_coalescing(patches)
     groups.install_logging(patches)
     locks.install(patches)
+    process_locks.install(patches)
     threads.install(patches)
     async_save.install(patches)
     context_parallel.install(patches)

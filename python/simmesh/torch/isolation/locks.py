@@ -110,7 +110,8 @@ def wake(key: int) -> None:
             pass
 
 
-def _describe(lock: Any, name: str) -> tuple[str, str, list[int]]:
+def describe(lock: Any, name: str) -> tuple[str, str, list[int]]:
+    """The function that waits for a lock, for what, and the seats that could release it."""
     function = called_function(sys._getframe(1), name)
     holder, line = _run.holders.get(id(lock), (None, ""))
     others = [seat for seat in rank_state.seats_of_rank() if seat != _core.seat()]
@@ -124,7 +125,8 @@ def _describe(lock: Any, name: str) -> tuple[str, str, list[int]]:
     return function, f"for what {who}, holds{since}", [holder]
 
 
-def _holds(lock: Any, seat: int) -> bool:
+def note_holder(lock: Any, seat: int) -> bool:
+    """Notes that a seat holds a lock from now on. Returns True."""
     _run.holders[id(lock)] = (seat, _core.call_site() if rank_state.has_threads() else "")
     return True
 
@@ -142,7 +144,7 @@ def _acquiring(kind: Any) -> Callable[..., bool]:
             return bool(of_python(lock))
         let_others_run()
         if of_python(lock, False):
-            return _holds(lock, seat)
+            return note_holder(lock, seat)
         if not blocking:
             looked_in_vain()
             return False
@@ -153,11 +155,11 @@ def _acquiring(kind: Any) -> Callable[..., bool]:
             return _acquire_from_foreign(of_python, lock, limit)
         # The last one of these threads may have released it just now.
         if of_python(lock, False):
-            return _holds(lock, seat)
+            return note_holder(lock, seat)
         return wait(
             id(lock),
-            lambda: bool(of_python(lock, False)) and _holds(lock, seat),
-            lambda: _describe(lock, name),
+            lambda: bool(of_python(lock, False)) and note_holder(lock, seat),
+            lambda: describe(lock, name),
             limit,
         )
 
@@ -189,12 +191,18 @@ def _releasing(kind: Any) -> Callable[..., None]:
             if _core.seat() is None or not _core.has_ended():
                 raise
             return
-        _released(lock)
+        released(lock)
 
     return release
 
 
-def _released(lock: Any) -> None:
+def is_held(lock: Any) -> bool:
+    """True if a seat of the run holds a lock."""
+    return id(lock) in _run.holders
+
+
+def released(lock: Any) -> None:
+    """Notes that nobody holds a lock, and wakes who waits for it."""
     _run.holders.pop(id(lock), None)
     if _run.waiting:
         wake(id(lock))
@@ -217,7 +225,7 @@ def _recursive_methods() -> dict[str, Callable[..., Any]]:
 
     def release_save(lock: Any) -> Any:
         state = save(lock)
-        _released(lock)
+        released(lock)
         return state
 
     def acquire_restore(lock: Any, state: Any) -> None:
@@ -226,7 +234,7 @@ def _recursive_methods() -> dict[str, Callable[..., Any]]:
             release(lock)
         restore(lock, state)
         if (seat := _core.seat()) is not None:
-            _holds(lock, seat)
+            note_holder(lock, seat)
 
     return {**found, "_release_save": release_save, "_acquire_restore": acquire_restore}
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from simmesh.one_device import notebook as notes
 from simmesh.one_device import reasons
+from simmesh.one_device.assembly import whole_of_declared
 from simmesh.one_device.nearest import Nearest, factor_of, nearest
 from simmesh.one_device.notebook import Entry, Key, Notebook
 from simmesh.one_device.search import Allowed, Found, find
-from simmesh.one_device.snapshot import same_bits, ulp_of
+from simmesh.one_device.snapshot import is_power_of_two, same_bits, ulp_of
 from simmesh.one_device.value import Value
 from simmesh.one_device.verdict import Finding, Verdict
 
@@ -19,6 +20,11 @@ ROUNDINGS = 8
 
 #: A difference that may follow from an earlier one of ROUNDINGS.
 FOLLOWING = 256
+
+#: The largest difference that counts as one by rounding, as a part of the largest element.
+LARGEST = 0.05
+
+_MAY_BE_DRAWN = frozenset({notes.OUTPUT, notes.NOTED, notes.RETURNED})
 
 
 def explain(value: Value, one: Notebook, ranks: Sequence[Notebook], verdict: Verdict) -> Finding:
@@ -37,6 +43,7 @@ class _Explanation:
         self.verdict = verdict
         self.layout = verdict.layout
         self.ulp = ulp_of(value.one.elements.dtype)
+        self.coarsest_ulp = max(self.ulp, one.coarsest_ulp)
 
     def finding(self) -> Finding:
         """The finding, with the reason and the details."""
@@ -92,28 +99,106 @@ class _Explanation:
         return ""
 
     def _tolerance(self) -> float:
-        return min(FOLLOWING * self.ulp, 0.05) if self.verdict.limits else ROUNDINGS * self.ulp
+        if self.verdict.limits:
+            return min(max(FOLLOWING * self.coarsest_ulp, ROUNDINGS * self.verdict.drift), LARGEST)
+        return ROUNDINGS * self.ulp
+
+    def _floor(self) -> float:
+        """The rounding errors of the gradients that this one follows from. One that is zero but
+        for rounding, as that of a mean behind a norm, has no other elements.
+        """
+        kind = self.entry.key.kind
+        if not self.verdict.limits or kind not in (notes.OUTPUT_GRADIENT, *notes.OF_GRADIENTS):
+            return 0.0
+        largest = 0.0
+        for key, entry in self.one.entries.items():
+            if key == self.entry.key:
+                break
+            if key.kind == notes.OUTPUT_GRADIENT and entry.snapshot is not None:
+                elements = entry.snapshot.exact.elements
+                if elements.is_floating_point() and elements.numel():
+                    largest = max(largest, float(elements.abs().max()))
+        return FOLLOWING * self.coarsest_ulp * largest
 
     def _limit(self, near: Nearest | None) -> str | None:
         """The limit that explains a difference; None if there is none."""
-        if self._has_own_statistics():
-            return "it follows from statistics of each rank's own rows, and isn't judged"
+        key = self.entry.key
+        after = self._not_judged()
+        if after:
+            return after
+        if self.entry.drawn and key.kind in _MAY_BE_DRAWN and not self.verdict.faults:
+            return reasons.random(self.entry.drawn)
         if self.entry.is_of_rows and near is not None and not self.verdict.faults:
             return reasons.BATCH_STATISTICS
         follows = bool(self.verdict.limits)
-        if follows and self.entry.key.kind in (notes.PARAMETER, notes.STATE):
+        if follows and near is None and key.kind in notes.OF_MODULES and self._has_other_rows():
+            return reasons.OTHER_CHOICES
+        if follows and key.kind in (notes.PARAMETER, notes.STATE):
+            self._note_drift(near)
             return "it follows from gradients that differ by rounding"
         one = self.value.one
         if self.value.is_broken or not one.elements.is_floating_point():
             return None
+        if self.one.coarsest_product and near is not None and self._is_small_in_step(near):
+            return reasons.PRODUCTS_OF_PARTS
         if near is not None and reasons.only_subnormal(near, one.elements.dtype):
             return reasons.SUBNORMAL
-        allowed = replace(self.value.allowed, reordered=False, tolerance=self._tolerance())
-        close = find(one, self.value.wholes, self.layout, allowed)
+        allowed = replace(self.value.allowed, tolerance=self._tolerance(), floor=self._floor())
+        close = find(one, self.value.wholes, self.layout, allowed) or self._scaled(allowed)
         if close is None:
             return None
         self.verdict.layouts[self.entry.key] = close
         return reasons.rounding(close, self.layout, self._scales(), follows)
+
+    def _note_drift(self, near: Nearest | None) -> None:
+        """Notes by how much a parameter differs. Optimizers make steps of rounding errors, where a
+        gradient has nothing else.
+        """
+        if self.entry.key.kind != notes.PARAMETER or near is None:
+            return
+        largest = float(near.expected.abs().max())
+        if largest > 0:
+            drift = float((near.expected - near.got).abs().max()) / largest
+            self.verdict.drift = max(self.verdict.drift, drift)
+
+    def _is_small_in_step(self, near: Nearest) -> bool:
+        """True for a parameter that a step changed by nearly what it changed one device's."""
+        before = self.one.entries.get(self._key_before_step())
+        if self.entry.key.kind != notes.PARAMETER or before is None or before.snapshot is None:
+            return False
+        (whole,) = whole_of_declared([before.snapshot])
+        if whole is None:
+            return False
+        change = self.value.one.elements - whole.elements
+        largest = float((near.expected - near.got).abs().max())
+        return largest <= LARGEST * float(change.abs().max())
+
+    def _scaled(self, allowed: Allowed) -> Found | None:
+        """The layout of a value that is an odd number of times one device's, but for roundings in
+        the coarsest dtype of the program: autocast rounds inside of float32 modules.
+        """
+        tolerance = min(ROUNDINGS * self.coarsest_ulp, LARGEST)
+        close = find(
+            self.value.one, self.value.wholes, self.layout, replace(allowed, tolerance=tolerance)
+        )
+        return close if close is not None and not is_power_of_two(close.scale) else None
+
+    def _not_judged(self) -> str:
+        """Says what the value follows from, if that lets it differ in any way; "" otherwise."""
+        if self._has_own_statistics():
+            return "it follows from statistics of each rank's own rows, and isn't judged"
+        for each in self.verdict.findings:
+            if each.text.startswith(reasons.RANDOM):
+                return reasons.AFTER_RANDOM
+            if each.text == reasons.OTHER_CHOICES:
+                return reasons.AFTER_CHOICES
+        return ""
+
+    def _has_other_rows(self) -> bool:
+        """True if ranks have the columns of one device's value, and other numbers of rows."""
+        columns = self.value.one.elements.shape[1:]
+        present = [each.elements for each in self.value.pieces if each is not None]
+        return bool(columns) and all(each.shape[1:] == columns for each in present)
 
     def _has_own_statistics(self) -> bool:
         return any(each.text == reasons.BATCH_STATISTICS for each in self.verdict.findings)
@@ -126,12 +211,17 @@ class _Explanation:
         key = self.entry.key
         if key.kind != notes.PARAMETER:
             return False
-        before = Key(notes.PARAMETER, key.name, key.occurrence - 1)
-        if key.occurrence == 0:
-            before = Key(notes.INITIAL, key.name, 0)
+        before = self._key_before_step()
         if _is_same(self.one.entries.get(before), self.one.entries.get(key)):
             return False
         return all(_is_same(each.entries.get(before), each.entries.get(key)) for each in self.ranks)
+
+    def _key_before_step(self) -> Key:
+        """The key of a parameter before the step that changed it."""
+        key = self.entry.key
+        if key.occurrence == 0:
+            return Key(notes.INITIAL, key.name, 0)
+        return Key(notes.PARAMETER, key.name, key.occurrence - 1)
 
     def _rows(self) -> list[int] | None:
         """The number of rows of each rank, from the first value that is cut along dim 0."""

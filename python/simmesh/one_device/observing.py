@@ -20,6 +20,7 @@ from torch.optim.optimizer import (
 from simmesh.one_device import notebook as notes
 from simmesh.one_device.names import class_of, unwrapped
 from simmesh.one_device.notebook import Notebook
+from simmesh.torch.exact.companions import scope
 
 # The places in which functions are replaced are those of the process.
 _ONE_AT_A_TIME = threading.RLock()
@@ -104,6 +105,8 @@ def _nested(
     notebook: Notebook, name: str | None, call: Callable[..., Any], module: Any,
     arguments: Any, keywords: Any,
 ) -> Any:  # fmt: skip
+    if notebook.depth == 0:
+        scope.drawn = ""  # what a program draws before, such as its rows, is no module's
     notebook.depth += 1
     try:
         if name is None or notebook.listener is None:
@@ -193,6 +196,7 @@ def _before_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
 
 def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
     notebook.steps += 1
+    notebook.coarsest_product = scope.coarsest_product
     notebook.is_clipped = False
     _note_parameters(notebook, notes.PARAMETER, list(notebook.names.parameters))
     _note_buffers(notebook)

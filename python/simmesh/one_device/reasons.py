@@ -25,9 +25,23 @@ SUBNORMAL = (
 )
 RANDOM = (
     "a limit: it has random numbers, which each rank draws for its own rows from the same seed; "
-    "expected, for equal bits, no dropout"
+    "expected, for equal bits, no dropout, or one on a DTensor"
 )
+PRODUCTS_OF_PARTS = (
+    "a limit: the optimizer's step multiplies matrices that are cut, whose parts of sums are "
+    "rounded before they are added up"
+)
+OTHER_CHOICES = (
+    "a limit: values before it differ by rounding, which decides between rows, as in topk: ranks "
+    "have other numbers of rows than one device"
+)
+AFTER_CHOICES = "it follows from rows that rounding has chosen, and isn't judged"
 AFTER_RANDOM = "it follows from random numbers, and isn't judged"
+
+
+def random(drawn: str) -> str:
+    """Says that a value has random numbers, and which operator drew them."""
+    return f"{RANDOM}: {drawn}" if drawn else RANDOM
 
 
 def stray(found: Stray) -> str:

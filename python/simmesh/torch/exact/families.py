@@ -7,7 +7,7 @@ import importlib
 FAMILIES = (
     "shapes", "linear", "sums", "products", "functions", "movement", "indexing", "losses",
     "normalization", "attention", "convolution", "resampling", "bags", "compositions", "optimizers",
-    "random", "carrying", "collectives", "forms", "refusals",
+    "fused_optimizers", "random", "carrying", "collectives", "forms", "refusals",
 )  # fmt: skip
 
 

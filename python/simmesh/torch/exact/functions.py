@@ -9,7 +9,7 @@ import torch
 
 from simmesh._core.exact import apply
 from simmesh.torch.exact import doubles, tables
-from simmesh.torch.exact.companions import carried, scope, write
+from simmesh.torch.exact.companions import carried, keep
 from simmesh.torch.exact.dispatch import is_wide
 from simmesh.torch.exact.doubles import function, narrow, power, wide
 from simmesh.torch.exact.movement import assign
@@ -31,10 +31,10 @@ def _root(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     """The root of an exact sum is read exactly: so norms over ranks are put together."""
     result = func(*args, **options)
     tensor = args[0]
-    if tensor.dtype.is_floating_point and tensor.numel() and not scope.steps:
+    if tensor.dtype.is_floating_point and tensor.numel():
         found = carried(tensor)
         if not found.is_root:
-            write(result, found.root())
+            keep(result, found.root())
     return result
 
 
@@ -47,9 +47,9 @@ def _power_of_number(func: Operator, args: tuple[Any, ...], options: dict[str, A
     if not result.dtype.is_floating_point or exponent in (0, 1, 3, -1) or tensor.numel() == 0:
         return result
     if exponent == 2:
-        found = None if scope.steps else carried(tensor)
-        if found is not None and found.is_root:
-            write(result, found.square())
+        found = carried(tensor)
+        if found.is_root:
+            keep(result, found.square())
         return result
     if exponent == -0.5:
         return narrow(function("rsqrt", wide(tensor)), result)

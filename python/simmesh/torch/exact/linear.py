@@ -10,7 +10,7 @@ import torch
 
 from simmesh._core.exact import Values
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import carried, drop, scope, values, write
+from simmesh.torch.exact.companions import carried, drop, keep, scope, values, write
 from simmesh.torch.exact.dispatch import is_wide
 from simmesh.torch.exact.tables import Operator
 
@@ -119,11 +119,14 @@ def _divide(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> A
     if options.get("rounding_mode") is not None or not _divides_all(one, other):
         return func(*args, **options)
     divisor = float(other)
-    found = carried(one) if one.dtype.is_floating_point and not scope.steps else None
+    found = carried(one) if one.dtype.is_floating_point else None
     root = None if found is None or not found.is_root else _divided_root(found, divisor)
     quotient = root or operand(one, one.shape, torch.get_default_dtype()).divided(divisor)
     result = func(*args, **options)
-    write(result, quotient)
+    if root is None:
+        write(result, quotient)
+    else:
+        keep(result, root)
     return result
 
 

@@ -18,11 +18,6 @@ from simmesh.torch.exact import tables
 from simmesh.torch.exact.companions import scope
 
 tables.safe(
-    "optimizers",
-    "_fused_adam_ _fused_adamw_ _fused_sgd_ _fused_adagrad_ _fused_adam _fused_adamw _fused_sgd "
-    "_fused_adagrad",
-)
-tables.safe(
     "gradient scaling",
     "_amp_foreach_non_finite_check_and_unscale _amp_foreach_non_finite_check_and_unscale_ "
     "_amp_update_scale _amp_update_scale_",

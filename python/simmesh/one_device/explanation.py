@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import torch
+
 from simmesh.one_device import notebook as notes
 from simmesh.one_device import reasons
 from simmesh.one_device.assembly import whole_of_declared
@@ -169,9 +171,10 @@ class _Explanation:
         (whole,) = whole_of_declared([before.snapshot])
         if whole is None:
             return False
-        change = self.value.one.elements - whole.elements
-        largest = float((near.expected - near.got).abs().max())
-        return largest <= LARGEST * float(change.abs().max())
+        change = (self.value.one.elements - whole.elements).to(torch.float64)
+        copies = near.expected.numel() / change.numel()
+        difference = float((near.expected - near.got).norm()) / copies**0.5
+        return difference <= 2 * LARGEST * float(change.norm())
 
     def _scaled(self, allowed: Allowed) -> Found | None:
         """The layout of a value that is an odd number of times one device's, but for roundings in

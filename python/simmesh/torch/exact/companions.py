@@ -8,6 +8,8 @@ writer changes has nothing behind it any more.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -60,6 +62,16 @@ class _Scope(threading.local):
 
 
 scope = _Scope()
+
+
+@contextmanager
+def outside_of_steps() -> Iterator[None]:
+    """Computes as outside of an optimizer's step."""
+    steps, scope.steps = scope.steps, 0
+    try:
+        yield
+    finally:
+        scope.steps = steps
 
 
 def values(tensor: torch.Tensor) -> Values:
@@ -189,5 +201,5 @@ def _forget_dead() -> None:
 
 __all__ = [
     "Record", "Values", "carried", "drop", "has", "is_parameter", "keep", "keep_product", "nbytes",
-    "record_of", "round_parameter", "scope", "unrounded", "values", "write",
+    "outside_of_steps", "record_of", "round_parameter", "scope", "unrounded", "values", "write",
 ]  # fmt: skip

@@ -98,3 +98,50 @@ def test_limits_hide_no_fault(middle: type[nn.Module], autocast: bool) -> None:
     """Would fail if what rounding explains hid a rank's wrong scale."""
     with pytest.raises(simmesh.DiffersFromOneDevice, match="first: gradient of the output of 3, "):
         simmesh.same_as_one_device(thirds(middle, 1, autocast, fault=True), ranks=3)
+
+
+def scaled_rate(mesh: DeviceMesh) -> None:
+    """DDP with a learning rate that is scaled by the number of ranks."""
+    torch.manual_seed(0)
+    model: Any = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 3))
+    model = DistributedDataParallel(model, process_group=mesh["dp"].get_group())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1 * mesh.size())
+    model(rows_of(mesh, "dp", seeded(12, 8))).square().mean().backward()
+    optimizer.step()
+
+
+def other_betas(mesh: DeviceMesh) -> None:
+    """AdamW whose second moment decays faster on ranks."""
+    torch.manual_seed(0)
+    model: Any = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 3))
+    model = DistributedDataParallel(model, process_group=mesh["dp"].get_group())
+    betas = (0.9, 0.999 if mesh.size() == 1 else 0.95)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, betas=betas)
+    model(rows_of(mesh, "dp", seeded(12, 8))).square().mean().backward()
+    optimizer.step()
+
+
+def other_statistics(mesh: DeviceMesh) -> torch.Tensor:
+    """A batch norm that reads running statistics, which ranks don't share."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)).eval()
+    model[1].running_mean.add_(mesh.get_local_rank())  # type: ignore[operator, union-attr]
+    return model(rows_of(mesh, "dp", seeded(12, 8)))
+
+
+@pytest.mark.parametrize(
+    ("program", "ranks", "text"),
+    [
+        (scaled_rate, 3, "parameter 0.weight, .*: the step that changed it is 3 times"),
+        (scaled_rate, 2, "parameter 0.weight, .*: the step that changed it is 2 times"),
+        (other_betas, 2, "optimizer state exp_avg_sq of .*: all elements are 50 times"),
+        (other_statistics, 2, "first: output of 1, "),
+    ],
+    ids=["rate, 3", "rate, 2", "betas", "statistics"],
+)
+def test_steps_and_statistics_are_judged(program: Program, ranks: int, text: str) -> None:
+    """Would fail if a limit before it excused a step of another length, a state of another
+    optimizer, or statistics that aren't of rows.
+    """
+    with pytest.raises(simmesh.DiffersFromOneDevice, match=text):
+        simmesh.same_as_one_device(program, ranks=ranks)

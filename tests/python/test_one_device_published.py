@@ -28,7 +28,7 @@ PUBLISHED: list[Published] = [
     (trainings.copies, "not refreshed", DP, "output of 0, time 2", ""),
     (trainings.frozen, "trains", DP, "parameter 0.weight", ""),
     (trainings.sampler, "pads", DP, "output of 0", "expected pieces"),
-    (trainings.scheduler, "for each rank", DP, "parameter 0.weight, time 2", ""),
+    (trainings.scheduler, "for each rank", DP, "parameter 0.weight, time 2", "is 1/2 times"),
     (trainings.windows, "never reduced again", DP, "gradient of 0.weight, time 2", "of a mean"),
     (trainings.loaded, "pieces of another rank", DP, "0.weight, time 2", ""),
     (trainings.trust, "of each shard", DP, "parameter 0", ""),

@@ -10,7 +10,7 @@ import torch
 from simmesh.one_device import notebook as notes
 from simmesh.one_device import reasons
 from simmesh.one_device.assembly import whole_of_declared
-from simmesh.one_device.nearest import Nearest, factor_of, nearest
+from simmesh.one_device.nearest import Nearest, factor_between, factor_of, nearest
 from simmesh.one_device.notebook import Entry, Key, Notebook
 from simmesh.one_device.search import Allowed, Found, find
 from simmesh.one_device.snapshot import is_power_of_two, same_bits, ulp_of
@@ -25,8 +25,6 @@ FOLLOWING = 256
 
 #: The largest difference that counts as one by rounding, as a part of the largest element.
 LARGEST = 0.05
-
-_MAY_BE_DRAWN = frozenset({notes.OUTPUT, notes.NOTED, notes.RETURNED})
 
 
 def explain(value: Value, one: Notebook, ranks: Sequence[Notebook], verdict: Verdict) -> Finding:
@@ -57,7 +55,8 @@ class _Explanation:
         if summed is not None:
             text = reasons.missing_sum(summed, self.layout) + self._source_of_parts(summed)
             return Finding(key, line, text, is_missing_sum=True)
-        if self._is_unchanged():
+        is_judged = not self._not_judged() and not self._follows_from_own_gradient()
+        if is_judged and self._is_unchanged():
             return Finding(key, line, "this step changed it on one device, and on no rank")
         broken = reasons.broken_declaration(value.snapshots)
         pieces = value.pieces
@@ -71,6 +70,8 @@ class _Explanation:
         if limit is not None:
             return Finding(key, line, limit, details, is_limit=True)
         factor = None if near is None else factor_of(near, FOLLOWING * self.ulp)
+        if not broken and (times := self._step_factor(near)):
+            return Finding(key, line, reasons.step(times), details)
         text = broken or reasons.difference(
             key, factor, value.one, pieces, self._rows(), self.layout
         )
@@ -110,7 +111,8 @@ class _Explanation:
         for rounding, as that of a mean behind a norm, has no other elements.
         """
         kind = self.entry.key.kind
-        if not self.verdict.limits or kind not in (notes.OUTPUT_GRADIENT, *notes.OF_GRADIENTS):
+        kinds = (notes.OUTPUT_GRADIENT, notes.STATE, *notes.OF_GRADIENTS)
+        if not self.verdict.limits or kind not in kinds:
             return 0.0
         largest = 0.0
         for key, entry in self.one.entries.items():
@@ -128,14 +130,14 @@ class _Explanation:
         after = self._not_judged()
         if after:
             return after
-        if self.entry.drawn and key.kind in _MAY_BE_DRAWN and not self.verdict.faults:
+        if self.entry.drawn and key.kind == notes.OUTPUT and not self.verdict.faults:
             return reasons.random(self.entry.drawn)
         if self.entry.is_of_rows and near is not None and not self.verdict.faults:
             return reasons.BATCH_STATISTICS
         follows = bool(self.verdict.limits)
         if follows and near is None and key.kind in notes.OF_MODULES and self._has_other_rows():
             return reasons.OTHER_CHOICES
-        if follows and key.kind in (notes.PARAMETER, notes.STATE):
+        if self._follows_from_own_gradient() and not self._step_factor(near):
             self._note_drift(near)
             return "it follows from gradients that differ by rounding"
         one = self.value.one
@@ -152,6 +154,45 @@ class _Explanation:
         self.verdict.layouts[self.entry.key] = close
         return reasons.rounding(close, self.layout, self._scales(), follows)
 
+    def _follows_from_own_gradient(self) -> bool:
+        """True for a parameter, or a state of one, whose gradients differed by rounding before. An
+        optimizer may make steps of any size of rounding errors.
+        """
+        key = self.entry.key
+        if key.kind not in (notes.PARAMETER, notes.STATE):
+            return False
+        name = key.name.rpartition(" of ")[2]
+        kinds = (*notes.OF_GRADIENTS, notes.PARAMETER)
+        return any(
+            each.key is not None and each.key.kind in kinds and each.key.name == name
+            and each.key != key
+            for each in self.verdict.limits
+        )  # fmt: skip
+
+    def _step_factor(self, near: Nearest | None) -> float | None:
+        """The number that a parameter's step is times one device's, if that isn't 1."""
+        change = self._change()
+        if change is None or near is None or near.expected.numel() % change.numel():
+            return None
+        if any(piece.letter != "R" for piece in near.pieces):
+            return None
+        whole = change.reshape(-1).repeat(near.expected.numel() // change.numel())
+        got = whole + near.got - near.expected
+        times = factor_between(whole, got, LARGEST)
+        return times if times is not None and abs(times - 1) > LARGEST else None
+
+    def _change(self) -> torch.Tensor | None:
+        """The change of one device's parameter by the step; None for other values."""
+        if self.entry.key.kind != notes.PARAMETER:
+            return None
+        before = self.one.entries.get(self._key_before_step())
+        if before is None or before.snapshot is None:
+            return None
+        (whole,) = whole_of_declared([before.snapshot])
+        if whole is None:
+            return None
+        return (self.value.one.elements - whole.elements).to(torch.float64)
+
     def _note_drift(self, near: Nearest | None) -> None:
         """Notes by how much a parameter differs. Optimizers make steps of rounding errors, where a
         gradient has nothing else.
@@ -165,13 +206,9 @@ class _Explanation:
 
     def _is_small_in_step(self, near: Nearest) -> bool:
         """True for a parameter that a step changed by nearly what it changed one device's."""
-        before = self.one.entries.get(self._key_before_step())
-        if self.entry.key.kind != notes.PARAMETER or before is None or before.snapshot is None:
+        change = self._change()
+        if change is None:
             return False
-        (whole,) = whole_of_declared([before.snapshot])
-        if whole is None:
-            return False
-        change = (self.value.one.elements - whole.elements).to(torch.float64)
         copies = near.expected.numel() / change.numel()
         difference = float((near.expected - near.got).norm()) / copies**0.5
         return difference <= 2 * LARGEST * float(change.norm())

@@ -161,8 +161,10 @@ def _note_output(notebook: Notebook, name: str, module: torch.nn.Module, output:
 
 def _looks_at_rows(module: torch.nn.Module) -> bool:
     """True for a batch norm that has the statistics of its own rank's rows."""
-    is_batch_norm = isinstance(module, torch.nn.modules.batchnorm._BatchNorm)
-    return is_batch_norm and not isinstance(module, torch.nn.SyncBatchNorm)
+    if not isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
+        return False
+    has_own = module.training or module.running_mean is None
+    return has_own and not isinstance(module, torch.nn.SyncBatchNorm)
 
 
 def _gradient_noter(

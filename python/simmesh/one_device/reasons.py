@@ -184,6 +184,14 @@ def difference(
     return "no layout has one device's bits"
 
 
+def step(times: float) -> str:
+    """Says that an optimizer's step was too long or too short."""
+    return (
+        f"the step that changed it is {ratio(times)} times one device's: expected the same "
+        "learning rate and state"
+    )
+
+
 def ratio(factor: float) -> str:
     """A factor as a fraction where it is one: "3/4"."""
     fraction = Fraction(factor).limit_denominator(64)

@@ -56,7 +56,8 @@ def drawn(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     if region is not None:
         return region.draw(func, args, options)
     result = func(*args, **options)
-    scope.drawn = f"{tables.name_of(func)}, {_core.call_site()}"
+    if options.get("generator") is None:
+        scope.drawn = f"{tables.name_of(func)}, {_core.call_site()}"
     for each in _written(func, args, options):
         drop(each)
     return result

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import torch
+
 from simmesh.one_device import notebook as notes
 from simmesh.one_device import reasons
-from simmesh.one_device.nearest import Nearest, factor_of, nearest
+from simmesh.one_device.assembly import whole_of_declared
+from simmesh.one_device.nearest import Nearest, factor_between, factor_of, nearest
 from simmesh.one_device.notebook import Entry, Key, Notebook
 from simmesh.one_device.search import Allowed, Found, find
-from simmesh.one_device.snapshot import same_bits, ulp_of
+from simmesh.one_device.snapshot import is_power_of_two, same_bits, ulp_of
 from simmesh.one_device.value import Value
 from simmesh.one_device.verdict import Finding, Verdict
 
@@ -20,9 +23,8 @@ ROUNDINGS = 8
 #: A difference that may follow from an earlier one of ROUNDINGS.
 FOLLOWING = 256
 
-#: A difference of a step whose iteration rounds to bfloat16, as a part of the largest change. Each
-#: of the 15 products rounds by 2**-9, and the iteration is steepest at small singular values.
-OF_A_BFLOAT16_STEP = 0.125
+#: The largest difference that counts as one by rounding, as a part of the largest element.
+LARGEST = 0.05
 
 
 def explain(value: Value, one: Notebook, ranks: Sequence[Notebook], verdict: Verdict) -> Finding:
@@ -41,6 +43,7 @@ class _Explanation:
         self.verdict = verdict
         self.layout = verdict.layout
         self.ulp = ulp_of(value.one.elements.dtype)
+        self.coarsest_ulp = max(self.ulp, one.coarsest_ulp)
 
     def finding(self) -> Finding:
         """The finding, with the reason and the details."""
@@ -52,7 +55,8 @@ class _Explanation:
         if summed is not None:
             text = reasons.missing_sum(summed, self.layout) + self._source_of_parts(summed)
             return Finding(key, line, text, is_missing_sum=True)
-        if self._is_unchanged():
+        is_judged = not self._not_judged() and not self._follows_from_own_gradient()
+        if is_judged and self._is_unchanged():
             return Finding(key, line, "this step changed it on one device, and on no rank")
         broken = reasons.broken_declaration(value.snapshots)
         pieces = value.pieces
@@ -66,6 +70,8 @@ class _Explanation:
         if limit is not None:
             return Finding(key, line, limit, details, is_limit=True)
         factor = None if near is None else factor_of(near, FOLLOWING * self.ulp)
+        if not broken and (times := self._step_factor(near)):
+            return Finding(key, line, reasons.step(times), details)
         text = broken or reasons.difference(
             key, factor, value.one, pieces, self._rows(), self.layout
         )
@@ -96,61 +102,146 @@ class _Explanation:
         return ""
 
     def _tolerance(self) -> float:
-        return min(FOLLOWING * self.ulp, 0.05) if self.verdict.limits else ROUNDINGS * self.ulp
+        if self.verdict.limits:
+            return min(max(FOLLOWING * self.coarsest_ulp, ROUNDINGS * self.verdict.drift), LARGEST)
+        return ROUNDINGS * self.ulp
+
+    def _floor(self) -> float:
+        """The rounding errors of the gradients that this one follows from. One that is zero but
+        for rounding, as that of a mean behind a norm, has no other elements.
+        """
+        kind = self.entry.key.kind
+        kinds = (notes.OUTPUT_GRADIENT, notes.STATE, *notes.OF_GRADIENTS)
+        if not self.verdict.limits or kind not in kinds:
+            return 0.0
+        largest = 0.0
+        for key, entry in self.one.entries.items():
+            if key == self.entry.key:
+                break
+            if key.kind == notes.OUTPUT_GRADIENT and entry.snapshot is not None:
+                elements = entry.snapshot.exact.elements
+                if elements.is_floating_point() and elements.numel():
+                    largest = max(largest, float(elements.abs().max()))
+        return FOLLOWING * self.coarsest_ulp * largest
 
     def _limit(self, near: Nearest | None) -> str | None:
         """The limit that explains a difference; None if there is none."""
-        if self._has_own_statistics():
-            return "it follows from statistics of each rank's own rows, and isn't judged"
-        if self._follows_shards_of_muon():
-            return "it follows from Muon's products of shards, and isn't judged"
-        if self._is_of_muon():
-            return reasons.MUON_ON_SHARDS
+        key = self.entry.key
+        after = self._not_judged()
+        if after:
+            return after
+        if self.entry.drawn and key.kind == notes.OUTPUT and not self.verdict.faults:
+            return reasons.random(self.entry.drawn)
         if self.entry.is_of_rows and near is not None and not self.verdict.faults:
             return reasons.BATCH_STATISTICS
         follows = bool(self.verdict.limits)
-        if follows and self.entry.key.kind in (notes.PARAMETER, notes.STATE):
+        if follows and near is None and key.kind in notes.OF_MODULES and self._has_other_rows():
+            return reasons.OTHER_CHOICES
+        if self._follows_from_own_gradient() and not self._step_factor(near):
+            self._note_drift(near)
             return "it follows from gradients that differ by rounding"
         one = self.value.one
         if self.value.is_broken or not one.elements.is_floating_point():
             return None
+        if self.one.coarsest_product and near is not None and self._is_small_in_step(near):
+            return reasons.PRODUCTS_OF_PARTS
         if near is not None and reasons.only_subnormal(near, one.elements.dtype):
             return reasons.SUBNORMAL
-        allowed = replace(self.value.allowed, reordered=False, tolerance=self._tolerance())
-        close = find(one, self.value.wholes, self.layout, allowed)
+        allowed = replace(self.value.allowed, tolerance=self._tolerance(), floor=self._floor())
+        close = find(one, self.value.wholes, self.layout, allowed) or self._scaled(allowed)
         if close is None:
             return None
         self.verdict.layouts[self.entry.key] = close
         return reasons.rounding(close, self.layout, self._scales(), follows)
 
+    def _follows_from_own_gradient(self) -> bool:
+        """True for a parameter, or a state of one, whose gradients differed by rounding before. An
+        optimizer may make steps of any size of rounding errors.
+        """
+        key = self.entry.key
+        if key.kind not in (notes.PARAMETER, notes.STATE):
+            return False
+        name = key.name.rpartition(" of ")[2]
+        kinds = (*notes.OF_GRADIENTS, notes.PARAMETER)
+        return any(
+            each.key is not None and each.key.kind in kinds and each.key.name == name
+            and each.key != key
+            for each in self.verdict.limits
+        )  # fmt: skip
+
+    def _step_factor(self, near: Nearest | None) -> float | None:
+        """The number that a parameter's step is times one device's, if that isn't 1."""
+        change = self._change()
+        if change is None or near is None or near.expected.numel() % change.numel():
+            return None
+        if any(piece.letter != "R" for piece in near.pieces):
+            return None
+        whole = change.reshape(-1).repeat(near.expected.numel() // change.numel())
+        got = whole + near.got - near.expected
+        times = factor_between(whole, got, LARGEST)
+        return times if times is not None and abs(times - 1) > LARGEST else None
+
+    def _change(self) -> torch.Tensor | None:
+        """The change of one device's parameter by the step; None for other values."""
+        if self.entry.key.kind != notes.PARAMETER:
+            return None
+        before = self.one.entries.get(self._key_before_step())
+        if before is None or before.snapshot is None:
+            return None
+        (whole,) = whole_of_declared([before.snapshot])
+        if whole is None:
+            return None
+        return (self.value.one.elements - whole.elements).to(torch.float64)
+
+    def _note_drift(self, near: Nearest | None) -> None:
+        """Notes by how much a parameter differs. Optimizers make steps of rounding errors, where a
+        gradient has nothing else.
+        """
+        if self.entry.key.kind != notes.PARAMETER or near is None:
+            return
+        largest = float(near.expected.abs().max())
+        if largest > 0:
+            drift = float((near.expected - near.got).abs().max()) / largest
+            self.verdict.drift = max(self.verdict.drift, drift)
+
+    def _is_small_in_step(self, near: Nearest) -> bool:
+        """True for a parameter that a step changed by nearly what it changed one device's."""
+        change = self._change()
+        if change is None:
+            return False
+        copies = near.expected.numel() / change.numel()
+        difference = float((near.expected - near.got).norm()) / copies**0.5
+        return difference <= 2 * LARGEST * float(change.norm())
+
+    def _scaled(self, allowed: Allowed) -> Found | None:
+        """The layout of a value that is an odd number of times one device's, but for roundings in
+        the coarsest dtype of the program: autocast rounds inside of float32 modules.
+        """
+        tolerance = min(ROUNDINGS * self.coarsest_ulp, LARGEST)
+        close = find(
+            self.value.one, self.value.wholes, self.layout, replace(allowed, tolerance=tolerance)
+        )
+        return close if close is not None and not is_power_of_two(close.scale) else None
+
+    def _not_judged(self) -> str:
+        """Says what the value follows from, if that lets it differ in any way; "" otherwise."""
+        if self._has_own_statistics():
+            return "it follows from statistics of each rank's own rows, and isn't judged"
+        for each in self.verdict.findings:
+            if each.text.startswith(reasons.RANDOM):
+                return reasons.AFTER_RANDOM
+            if each.text == reasons.OTHER_CHOICES:
+                return reasons.AFTER_CHOICES
+        return ""
+
+    def _has_other_rows(self) -> bool:
+        """True if ranks have the columns of one device's value, and other numbers of rows."""
+        columns = self.value.one.elements.shape[1:]
+        present = [each.elements for each in self.value.pieces if each is not None]
+        return bool(columns) and all(each.shape[1:] == columns for each in present)
+
     def _has_own_statistics(self) -> bool:
         return any(each.text == reasons.BATCH_STATISTICS for each in self.verdict.findings)
-
-    def _follows_shards_of_muon(self) -> bool:
-        return any(each.text == reasons.MUON_ON_SHARDS for each in self.verdict.findings)
-
-    def _is_of_muon(self) -> bool:
-        """True for a cut parameter that a step of Muon changes as on one device, but for rounding
-        to bfloat16.
-        """
-        key, whole = self.entry.key, next((each for each in self.value.wholes if each), None)
-        if key.kind != notes.PARAMETER or self.verdict.faults or whole is None:
-            return False
-        before = self.one.entries.get(self._key_before())
-        if key.name not in self.ranks[0].orthogonalized or before is None or not before.snapshot:
-            return False
-        one, first = self.value.one.elements, before.snapshot.exact.elements
-        if len({each.shape for each in (one, first, whole.elements)}) > 1:
-            return False
-        update = float((one - first).abs().max())
-        return float((whole.elements - one).abs().max()) <= OF_A_BFLOAT16_STEP * update
-
-    def _key_before(self) -> Key:
-        """The key of a parameter before the step that it is noted after."""
-        key = self.entry.key
-        if key.occurrence == 0:
-            return Key(notes.INITIAL, key.name, 0)
-        return Key(notes.PARAMETER, key.name, key.occurrence - 1)
 
     def _scales(self) -> set[float]:
         return {found.scale for found in self.verdict.layouts.values()}
@@ -160,10 +251,17 @@ class _Explanation:
         key = self.entry.key
         if key.kind != notes.PARAMETER:
             return False
-        before = self._key_before()
+        before = self._key_before_step()
         if _is_same(self.one.entries.get(before), self.one.entries.get(key)):
             return False
         return all(_is_same(each.entries.get(before), each.entries.get(key)) for each in self.ranks)
+
+    def _key_before_step(self) -> Key:
+        """The key of a parameter before the step that changed it."""
+        key = self.entry.key
+        if key.occurrence == 0:
+            return Key(notes.INITIAL, key.name, 0)
+        return Key(notes.PARAMETER, key.name, key.occurrence - 1)
 
     def _rows(self) -> list[int] | None:
         """The number of rows of each rank, from the first value that is cut along dim 0."""

@@ -174,7 +174,7 @@ def _joined_numbers(parts: list[torch.Tensor], piece: Piece) -> torch.Tensor | N
 
 def factor_of(found: Nearest, tolerance: float) -> float | None:
     """The number that all of the ranks' elements are times one device's, if there is one."""
-    return _factor(found.expected, found.got, tolerance)
+    return factor_between(found.expected, found.got, tolerance)
 
 
 def factors_of(found: Nearest, tolerance: float) -> list[float] | None:
@@ -182,14 +182,15 @@ def factors_of(found: Nearest, tolerance: float) -> list[float] | None:
     factors = []
     expected, got = found.expected.split(found.counts), found.got.split(found.counts)
     for one, other in zip(expected, got):
-        factor = _factor(one, other, tolerance)
+        factor = factor_between(one, other, tolerance)
         if factor is None:
             return None
         factors.append(factor)
     return factors
 
 
-def _factor(expected: torch.Tensor, got: torch.Tensor, tolerance: float) -> float | None:
+def factor_between(expected: torch.Tensor, got: torch.Tensor, tolerance: float) -> float | None:
+    """The number that all elements of ``got`` are times the expected ones, if there is one."""
     if expected.numel() < 2 or not bool(expected.isfinite().all() and got.isfinite().all()):
         return None
     square = float((expected * expected).sum())

@@ -10,7 +10,8 @@ from typing import Any
 
 from simmesh import _core
 from simmesh.one_device.names import Names
-from simmesh.one_device.snapshot import Snapshot, snapshot_of
+from simmesh.one_device.snapshot import Snapshot, snapshot_of, ulp_of
+from simmesh.torch.exact.companions import scope
 
 #: The kinds of entries, in words of a report.
 OUTPUT = "output"
@@ -62,7 +63,8 @@ class Entry:
     """A value that was noted. ``snapshot`` is None for a gradient that isn't there. ``line`` is
     the program's: "train.py:12". ``is_of_rows`` says that it is the output of a module that looks
     at the rows of its own rank, as a batch norm does. ``step`` is the number of optimizer steps
-    before.
+    before. ``drawn`` is the last random operator on a plain tensor since the value before, with
+    its line.
     """
 
     key: Key
@@ -71,6 +73,7 @@ class Entry:
     is_of_rows: bool = False
     is_whole: bool = False
     step: int = 0
+    drawn: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,8 @@ class Notebook:
     """The entries of one rank, in the order of its program.
 
     ``depth`` is the number of modules that are being called, ``steps`` that of optimizer steps.
-    While ``is_paused``, calls of modules aren't noted. ``orthogonalized`` are the parameters whose
-    shards Muon multiplies with each other.
+    ``coarsest_product`` is the coarsest rounding of a product of matrices in a step, as Muon has.
+    While ``is_paused``, calls of modules aren't noted.
     ``listener`` is told of each entry and of each call of a module, if there is one.
     """
 
@@ -96,9 +99,9 @@ class Notebook:
         self.entries: dict[Key, Entry] = {}
         self.counts: Counter[tuple[str, str]] = Counter()
         self.strays: list[Stray] = []
-        self.orthogonalized: set[str] = set()
         self.depth = 0
         self.steps = 0
+        self.coarsest_product = 0.0
         self.is_clipped = False
         self.is_paused = False
         self.is_ended = False
@@ -108,6 +111,15 @@ class Notebook:
     def parameter_names(self) -> set[str]:
         """The names of the parameters of modules that were called."""
         return {key.name for key in self.entries if key.kind == INITIAL}
+
+    @property
+    def coarsest_ulp(self) -> float:
+        """The largest distance of 1 from the next number, of the dtypes of outputs of modules and
+        of products in optimizer steps.
+        """
+        snapshots = [each.snapshot for key, each in self.entries.items() if key.kind == OUTPUT]
+        ulps = [ulp_of(each.exact.elements.dtype) for each in snapshots if each is not None]
+        return max([self.coarsest_product, *ulps])
 
     def line(self) -> str:
         """The line of the program that runs: "train.py:12"."""
@@ -126,7 +138,8 @@ class Notebook:
         snapshot = snapshot_of(value)
         if snapshot is None and value is not None:
             return
-        self.entries[key] = Entry(key, snapshot, line, is_of_rows, is_whole, self.steps)
+        drawn, scope.drawn = scope.drawn, ""
+        self.entries[key] = Entry(key, snapshot, line, is_of_rows, is_whole, self.steps, drawn)
         if self.listener is not None:
             self.listener(key)
 

@@ -12,7 +12,6 @@ from typing import Any, Callable
 
 import torch
 import torch.nn.utils.clip_grad
-from torch.distributed.tensor import DTensor
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
@@ -21,6 +20,7 @@ from torch.optim.optimizer import (
 from simmesh.one_device import notebook as notes
 from simmesh.one_device.names import class_of, unwrapped
 from simmesh.one_device.notebook import Notebook
+from simmesh.torch.exact.companions import scope
 
 # The places in which functions are replaced are those of the process.
 _ONE_AT_A_TIME = threading.RLock()
@@ -105,6 +105,8 @@ def _nested(
     notebook: Notebook, name: str | None, call: Callable[..., Any], module: Any,
     arguments: Any, keywords: Any,
 ) -> Any:  # fmt: skip
+    if notebook.depth == 0:
+        scope.drawn = ""  # what a program draws before, such as its rows, is no module's
     notebook.depth += 1
     try:
         if name is None or notebook.listener is None:
@@ -159,8 +161,10 @@ def _note_output(notebook: Notebook, name: str, module: torch.nn.Module, output:
 
 def _looks_at_rows(module: torch.nn.Module) -> bool:
     """True for a batch norm that has the statistics of its own rank's rows."""
-    is_batch_norm = isinstance(module, torch.nn.modules.batchnorm._BatchNorm)
-    return is_batch_norm and not isinstance(module, torch.nn.SyncBatchNorm)
+    if not isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
+        return False
+    has_own = module.training or module.running_mean is None
+    return has_own and not isinstance(module, torch.nn.SyncBatchNorm)
 
 
 def _gradient_noter(
@@ -194,6 +198,7 @@ def _before_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
 
 def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
     notebook.steps += 1
+    notebook.coarsest_product = scope.coarsest_product
     notebook.is_clipped = False
     _note_parameters(notebook, notes.PARAMETER, list(notebook.names.parameters))
     _note_buffers(notebook)
@@ -202,21 +207,10 @@ def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
         name = notebook.names.of_parameter(parameter)
         if name is None:
             continue
-        if type(optimizer).__name__ == "Muon" and _is_cut(parameter):
-            notebook.orthogonalized.add(name)
         for key, value in state.items():
             if isinstance(value, torch.Tensor):
                 noted = notebook.next_key(notes.STATE, f"{key} of {name}")
                 notebook.add(noted, value, line)
-
-
-def _is_cut(parameter: torch.Tensor) -> bool:
-    """True for a DTensor whose ranks have shards."""
-    mesh = parameter.device_mesh if isinstance(parameter, DTensor) else None
-    return mesh is not None and any(
-        hasattr(placement, "dim") and size > 1
-        for placement, size in zip(parameter.placements, mesh.shape)  # type: ignore[attr-defined]
-    )
 
 
 def _name_parameters(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:

@@ -15,10 +15,6 @@ from simmesh.one_device.notebook import Key, Stray
 from simmesh.one_device.search import Found, scales_of
 from simmesh.one_device.snapshot import Exact, Snapshot, is_power_of_two, same_bits, ulp_of
 
-MUON_ON_SHARDS = (
-    "a limit: where matrices are cut, DTensor multiplies the parts of Muon's sums in bfloat16; "
-    "what follows isn't judged"
-)
 BATCH_STATISTICS = (
     "a limit: the statistics are those of each rank's own rows, and one device has those of all "
     "rows; SyncBatchNorm has those of all rows on ranks too"
@@ -29,9 +25,23 @@ SUBNORMAL = (
 )
 RANDOM = (
     "a limit: it has random numbers, which each rank draws for its own rows from the same seed; "
-    "expected, for equal bits, no dropout"
+    "expected, for equal bits, no dropout, or one on a DTensor"
 )
+PRODUCTS_OF_PARTS = (
+    "a limit: the optimizer's step multiplies matrices that are cut, whose parts of sums are "
+    "rounded before they are added up"
+)
+OTHER_CHOICES = (
+    "a limit: values before it differ by rounding, which decides between rows, as in topk: ranks "
+    "have other numbers of rows than one device"
+)
+AFTER_CHOICES = "it follows from rows that rounding has chosen, and isn't judged"
 AFTER_RANDOM = "it follows from random numbers, and isn't judged"
+
+
+def random(drawn: str) -> str:
+    """Says that a value has random numbers, and which operator drew them."""
+    return f"{RANDOM}: {drawn}" if drawn else RANDOM
 
 
 def stray(found: Stray) -> str:
@@ -172,6 +182,14 @@ def difference(
             "expected the sum over all ranks divided by the number of all rows"
         )
     return "no layout has one device's bits"
+
+
+def step(times: float) -> str:
+    """Says that an optimizer's step was too long or too short."""
+    return (
+        f"the step that changed it is {ratio(times)} times one device's: expected the same "
+        "learning rate and state"
+    )
 
 
 def ratio(factor: float) -> str:

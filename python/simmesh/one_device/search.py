@@ -41,6 +41,7 @@ class Allowed:
     """The forms that are asked for: parts of sums, scales, slices in another order.
 
     ``tolerance`` is the largest difference, as a part of the largest element; 0 asks for bits.
+    A difference of at most ``floor`` is allowed with a tolerance too.
     Parts of a sum that are the same on each rank are a whole with a wrong factor, unless
     ``equal_parts`` are allowed.
     """
@@ -49,6 +50,7 @@ class Allowed:
     scale: bool = False
     reordered: bool = False
     tolerance: float = 0.0
+    floor: float = 0.0
     equal_parts: bool = False
 
 
@@ -75,7 +77,7 @@ def find(
             dim = next((each.dim for each in pieces if each.letter == "S"), 0)
             for factor in _factors(one, layout, allowed):
                 scaled_whole = whole if factor == 1 else scaled(whole, 1.0 / factor)
-                if _is_reordered(one.elements, scaled_whole.elements, dim):
+                if _is_reordered(one.elements, scaled_whole.elements, dim, allowed):
                     return Found(pieces, float(factor), is_reordered=True)
     return None
 
@@ -147,7 +149,7 @@ def _scale(one: Exact, whole: Exact, layout: Layout, allowed: Allowed) -> float 
     """
     for factor in _factors(one, layout, allowed):
         scaled_whole = whole if factor == 1 else scaled(whole, 1.0 / factor)
-        if _agree(scaled_whole.elements, one.elements, allowed.tolerance):
+        if _agree(scaled_whole.elements, one.elements, allowed):
             return float(factor)
     return None
 
@@ -158,14 +160,18 @@ def _factors(one: Exact, layout: Layout, allowed: Allowed) -> list[int]:
     return [1, *scales_of(layout)] if tries else [1]
 
 
-def _agree(got: torch.Tensor, expected: torch.Tensor, tolerance: float) -> bool:
+def _agree(got: torch.Tensor, expected: torch.Tensor, allowed: Allowed) -> bool:
     if not bool(differing(got, expected).any()):
         return True
-    if tolerance == 0.0 or not expected.is_floating_point():
+    if allowed.tolerance == 0.0 or not expected.is_floating_point():
         return False
     exact, other = expected.to(torch.float64), got.to(torch.float64)
-    largest = float(exact.abs().max())
-    return bool((exact - other).abs().max() <= tolerance * largest)  # a NaN isn't
+    return bool((exact - other).abs().max() <= _bound(exact, allowed))  # a NaN isn't
+
+
+def _bound(exact: torch.Tensor, allowed: Allowed) -> float:
+    """The largest difference that is allowed."""
+    return max(allowed.tolerance * float(exact.abs().max()), allowed.floor)
 
 
 def scales_of(layout: Layout) -> list[int]:
@@ -176,12 +182,21 @@ def scales_of(layout: Layout) -> list[int]:
     return sorted(products - {1})
 
 
-def _is_reordered(one: torch.Tensor, whole: torch.Tensor, dim: int) -> bool:
+def _is_reordered(one: torch.Tensor, whole: torch.Tensor, dim: int, allowed: Allowed) -> bool:
     """True if the slices of two tensors along a dim are the same, in another order."""
     if one.dim() == 0 or one.shape[dim] < 2:
         return False
-    slices = [each.movedim(dim, 0).flatten(1).tolist() for each in (_plain(one), _plain(whole))]
-    return sorted(map(tuple, slices[0])) == sorted(map(tuple, slices[1]))
+    here, there = (each.movedim(dim, 0).flatten(1) for each in (_plain(one), _plain(whole)))
+    if sorted(map(tuple, here.tolist())) == sorted(map(tuple, there.tolist())):
+        return True
+    if allowed.tolerance == 0.0 or here.shape[0] * here.numel() > _SLICES_MAX:
+        return False
+    far = (here[:, None] - there[None]).abs().amax(-1)
+    return bool(torch.maximum(far.amin(0), far.amin(1)).max() <= _bound(here, allowed))
+
+
+# The most differences between elements of slices that are computed to find their order.
+_SLICES_MAX = 1 << 24
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:

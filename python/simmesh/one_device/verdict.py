@@ -45,7 +45,9 @@ class Verdict:
 
     ``layouts`` has how each value lies on the ranks that is one device's. ``skipped`` has what
     couldn't be compared, with the reason. ``constant`` is the number of values that are compared
-    and have several elements, all of them equal: a wrong layout of these may not show.
+    and have several elements, all of them equal: a wrong layout of these may not show. ``drift`` is
+    the largest difference of a parameter that follows from rounding, as a part of its largest
+    element.
     """
 
     layout: Layout
@@ -54,6 +56,7 @@ class Verdict:
     skipped: dict[str, str] = field(default_factory=dict)
     compared: int = 0
     constant: int = 0
+    drift: float = 0.0
     operator: OperatorAtFault | None = None
 
     @property
@@ -77,9 +80,11 @@ class Verdict:
         optimizer of other parameters, stay faults.
         """
         first = next((at for at, each in enumerate(self.findings) if not each.is_limit), 0)
+        call = None if self.operator is None else self.operator.call
+        drawn = "" if call is None else f"{call.name}, {call.line}"
         for at, each in enumerate(self.findings[first:], first):
             if not each.is_limit and not each.is_missing_sum and each.key is not None:
-                text = reasons.RANDOM if at == first else reasons.AFTER_RANDOM
+                text = reasons.random(drawn) if at == first else reasons.AFTER_RANDOM
                 self.findings[at] = replace(each, text=text, is_limit=True)
         self.operator = None
 

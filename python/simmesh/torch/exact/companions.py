@@ -8,6 +8,8 @@ writer changes has nothing behind it any more.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -45,23 +47,44 @@ _next_look = _FEW
 
 class _Scope(threading.local):
     """The state of a thread: the mode that it is in, the operations that it has not waited for
-    unless their buffers aren't checked, and the number of optimizer steps.
+    unless their buffers aren't checked, the number of optimizer steps, and the coarsest rounding
+    of a product of matrices in such a step: the distance of 1 from the dtype's next number.
+    ``drawn`` is the last random operator on a plain tensor, with its line; ``region`` the DTensor
+    whose numbers are drawn.
     """
 
     mode: Any = None
     under_way: Any = None
     steps = 0
+    coarsest_product = 0.0
+    drawn = ""
+    region: Any = None
 
 
 scope = _Scope()
+
+
+@contextmanager
+def outside_of_steps() -> Iterator[None]:
+    """Computes as outside of an optimizer's step."""
+    steps, scope.steps = scope.steps, 0
+    try:
+        yield
+    finally:
+        scope.steps = steps
 
 
 def values(tensor: torch.Tensor) -> Values:
     """The values that arithmetic reads: exact ones, but the elements themselves in the step of an
     optimizer, and the rounded roots of norms.
     """
-    if scope.steps:
-        return Values.of(tensor)
+    return Values.of(tensor) if scope.steps else unrounded(tensor)
+
+
+def unrounded(tensor: torch.Tensor) -> Values:
+    """The values that sums of products read: exact ones everywhere, and the rounded roots of
+    norms.
+    """
     found = carried(tensor)
     return Values.of(tensor) if found.is_root else found
 
@@ -74,14 +97,18 @@ def carried(tensor: torch.Tensor) -> Values:
 
 
 def write(tensor: torch.Tensor, result: Values) -> None:
-    """Rounds the result of arithmetic into a tensor and keeps it. In an optimizer's step copies and
-    collectives see it, as for products of shards, and arithmetic reads the rounded elements.
-    """
-    keep(tensor, result)
+    """Rounds the result of arithmetic into a tensor and keeps it, except in an optimizer's step."""
+    if scope.steps:
+        result.round_into(tensor)
+        drop(tensor)
+    else:
+        keep(tensor, result)
 
 
 def keep(tensor: torch.Tensor, moved: Values) -> None:
-    """Rounds moved values into a tensor and keeps them, unless it belongs to a parameter."""
+    """Rounds moved values into a tensor and keeps them, unless it belongs to a parameter. Sums and
+    products of matrices keep theirs in an optimizer's step too: they may be parts over ranks.
+    """
     if tensor.numel() == 0:
         return
     record = record_to_keep(tensor)
@@ -107,9 +134,16 @@ def record_to_keep(tensor: torch.Tensor) -> Record | None:
     return record
 
 
+def keep_product(tensor: torch.Tensor, result: Values) -> None:
+    """Rounds a product of matrices into a tensor and keeps it, in an optimizer's step too."""
+    if scope.steps:
+        scope.coarsest_product = max(scope.coarsest_product, torch.finfo(tensor.dtype).eps)
+    keep(tensor, result)
+
+
 def drop(tensor: torch.Tensor) -> None:
     """Forgets what stands behind the elements of a tensor."""
-    record = record_of(tensor)
+    record = record_of(tensor) if tensor.numel() else None
     if record is not None:
         record.drop(tensor)
 
@@ -166,6 +200,6 @@ def _forget_dead() -> None:
 
 
 __all__ = [
-    "Record", "Values", "carried", "drop", "has", "is_parameter", "keep", "nbytes", "record_of",
-    "round_parameter", "scope", "values", "write",
+    "Record", "Values", "carried", "drop", "has", "is_parameter", "keep", "keep_product", "nbytes",
+    "outside_of_steps", "record_of", "round_parameter", "scope", "unrounded", "values", "write",
 ]  # fmt: skip

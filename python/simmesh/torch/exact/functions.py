@@ -9,7 +9,7 @@ import torch
 
 from simmesh._core.exact import apply
 from simmesh.torch.exact import doubles, tables
-from simmesh.torch.exact.companions import carried, write
+from simmesh.torch.exact.companions import carried, keep
 from simmesh.torch.exact.dispatch import is_wide
 from simmesh.torch.exact.doubles import function, narrow, power, wide
 from simmesh.torch.exact.movement import assign
@@ -34,7 +34,7 @@ def _root(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     if tensor.dtype.is_floating_point and tensor.numel():
         found = carried(tensor)
         if not found.is_root:
-            write(result, found.root())
+            keep(result, found.root())
     return result
 
 
@@ -49,7 +49,7 @@ def _power_of_number(func: Operator, args: tuple[Any, ...], options: dict[str, A
     if exponent == 2:
         found = carried(tensor)
         if found.is_root:
-            write(result, found.square())
+            keep(result, found.square())
         return result
     if exponent == -0.5:
         return narrow(function("rsqrt", wide(tensor)), result)

@@ -10,7 +10,16 @@ import torch
 
 from simmesh._core.exact import Values
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import carried, drop, scope, values, write
+from simmesh.torch.exact.companions import (
+    carried,
+    drop,
+    has,
+    keep,
+    outside_of_steps,
+    scope,
+    values,
+    write,
+)
 from simmesh.torch.exact.dispatch import is_wide
 from simmesh.torch.exact.tables import Operator
 
@@ -36,11 +45,16 @@ def operand(value: Any, shape: torch.Size, dtype: torch.dtype) -> Values:
 
 def _linear(family: str, names: str, formula: Formula) -> None:
     """Enters an operator and its form that writes into its first operand. In an optimizer's step
-    torch's kernels round each operation on float32 and float64, wherever an element lies.
+    torch's kernels round each operation on float32 and float64, wherever an element lies; but what
+    is made of gradients keeps exact values, since these may be parts of sums.
     """
 
     def functional(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         result = func(*args, **options)
+        if scope.steps and any(map(has, tables.tensors_in(args))):
+            with outside_of_steps():
+                write(result, _whole(formula(args, options, result.shape, result.dtype), result))
+            return result
         if scope.steps and is_wide(result):
             return result
         write(result, _whole(formula(args, options, result.shape, result.dtype), result))
@@ -123,7 +137,10 @@ def _divide(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> A
     root = None if found is None or not found.is_root else _divided_root(found, divisor)
     quotient = root or operand(one, one.shape, torch.get_default_dtype()).divided(divisor)
     result = func(*args, **options)
-    write(result, quotient)
+    if root is None:
+        write(result, quotient)
+    else:
+        keep(result, root)
     return result
 
 

@@ -19,6 +19,7 @@ from simmesh.torch.exact.dispatch import is_floating
 from simmesh.torch.exact.families import load
 from simmesh.torch.exact.optimizers import noticed_steps
 from simmesh.torch.exact.parameters import noticed_parameters
+from simmesh.torch.exact.random import drawn, noticed_regions
 from simmesh.torch.exact.shapes import kinds_of
 from simmesh.torch.exact.tables import Handler, Operator, tensors_in
 
@@ -66,8 +67,8 @@ def exact_operators(check_accesses: bool = True) -> Iterator[ExactMode]:
         if state.under_way is None:
             state.under_way = UnderWay()
         scope.under_way = state.under_way
-    with noticed_steps(), noticed_parameters(), mode:
-        scope.mode, scope.steps = mode, 0
+    with noticed_steps(), noticed_parameters(), noticed_regions(), mode:
+        scope.mode, scope.steps, scope.coarsest_product = mode, 0, 0.0
         try:
             yield mode
         finally:
@@ -86,6 +87,8 @@ def _run_of(func: Operator) -> Handler:
     entry = tables.entry_of(func)
     writes = kinds_of(func)
     if entry is not None and entry.kind == "safe":
+        if entry.family == "random":
+            return drawn
         return _WriteSafe(func, writes) if writes and entry.family != "views" else _safe
     if entry is None or entry.kind == "refused":
         return _Refused(entry.reason if entry is not None else "")

@@ -9,19 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
+from torch.distributed.tensor import DTensor
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
 
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import scope
+from simmesh.torch.exact.companions import drop, outside_of_steps, scope
 
-tables.safe(
-    "optimizers",
-    "_fused_adam_ _fused_adamw_ _fused_sgd_ _fused_adagrad_ _fused_adam _fused_adamw _fused_sgd "
-    "_fused_adagrad",
-)
 tables.safe(
     "gradient scaling",
     "_amp_foreach_non_finite_check_and_unscale _amp_foreach_non_finite_check_and_unscale_ "
@@ -54,6 +51,19 @@ def _begin(optimizer: Any, args: tuple[Any, ...], options: dict[str, Any]) -> An
 
 def _end(optimizer: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
     scope.steps = max(0, scope.steps - 1)
+    for state in optimizer.state.values():
+        for each in state.values() if isinstance(state, dict) else ():
+            _round(each)
+
+
+def _round(value: Any) -> None:
+    """Lets a state carry nothing to the next step, unless it is a part of a sum."""
+    if isinstance(value, DTensor):
+        if any(each.is_partial() for each in value.placements):
+            return
+        value = value._local_tensor
+    if type(value) is torch.Tensor and value.device.type == "cpu":
+        drop(value)
 
 
 def _outside(closure: Any) -> Any:
@@ -61,10 +71,7 @@ def _outside(closure: Any) -> Any:
         return closure
 
     def outside() -> Any:
-        steps, scope.steps = scope.steps, 0
-        try:
+        with outside_of_steps():
             return closure()
-        finally:
-            scope.steps = steps
 
     return outside

@@ -8,7 +8,7 @@ import torch
 
 from simmesh._core.exact import Values, product
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import carried, write
+from simmesh.torch.exact.companions import keep_product, unrounded
 from simmesh.torch.exact.tables import Operator
 
 
@@ -25,7 +25,7 @@ def _of_matrices(packet: str, one: torch.Tensor, other: torch.Tensor) -> Values:
 def _product(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     result = func(*args, **options)
     if result.numel():
-        write(result, _of_matrices(tables.packet_of(func), args[0], args[1]))
+        keep_product(result, _of_matrices(tables.packet_of(func), args[0], args[1]))
     return result
 
 
@@ -48,9 +48,8 @@ def _added_product(func: Operator, args: tuple[Any, ...], options: dict[str, Any
         found = _of_matrices(packet, args[1], args[2])
     total = found.scaled(float(alpha))
     if beta != 0:
-        # Also in an optimizer's step: Muon adds products of shards to parts of a sum.
-        total = total.plus(carried(args[0].expand(result.shape)), float(beta))
-    write(result, total)
+        total = total.plus(unrounded(args[0].expand(result.shape)), float(beta))
+    keep_product(result, total)
     return result
 
 
@@ -63,7 +62,7 @@ def _grouped(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> 
     one, other = args[0], args[1]
     offsets: Any = options.get("offs", args[2] if len(args) > 2 else None)
     if one.dim() == 3 and other.dim() == 3:
-        write(result, product(one, other))
+        keep_product(result, product(one, other))
         return result
     begin = 0
     for group, end in enumerate(offsets.tolist()):
@@ -75,6 +74,6 @@ def _grouped(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> 
             parts = one[:, begin:end], other[begin:end], result[group]
         left, right, into = parts
         if into.numel():
-            write(into, product(left, right))
+            keep_product(into, product(left, right))
         begin = end
     return result

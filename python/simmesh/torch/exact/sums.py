@@ -9,7 +9,7 @@ import torch
 
 from simmesh._core.exact import Values, apply
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import carried, values, write
+from simmesh.torch.exact.companions import carried, keep, values
 from simmesh.torch.exact.tables import Operator
 
 
@@ -55,7 +55,7 @@ def _sum(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         tensor = torch.where(tensor.isnan(), torch.zeros_like(tensor), tensor)
     view, count = reduced_last(tensor, _argument(args, options, 1, "dim", None))
     total = summed_last(values(view), count)
-    write(result, total.divided(float(count)) if packet == "mean" else total)
+    keep(result, total.divided(float(count)) if packet == "mean" else total)
     return result
 
 
@@ -64,7 +64,7 @@ def _trace(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> An
     result = func(*args, **options)
     diagonal = args[0].diagonal()
     if diagonal.numel() and result.dtype.is_floating_point:
-        write(result, summed_last(values(diagonal), diagonal.numel()))
+        keep(result, summed_last(values(diagonal), diagonal.numel()))
     return result
 
 
@@ -89,14 +89,14 @@ def write_norm(result: torch.Tensor, tensor: torch.Tensor, order: float, dims: A
         return
     view, count = reduced_last(tensor, dims)
     if order == 2:
-        write(result, summed_last(_squares(view), count).root())
+        keep(result, summed_last(_squares(view), count).root())
     elif order == 1:
-        write(result, summed_last(Values.of(view.abs()), count))
+        keep(result, summed_last(Values.of(view.abs()), count))
     elif order != 0:
         powers = _power(view.double().abs(), order)
         total = torch.empty(powers.numel() // count, dtype=torch.float64)
         summed_last(Values.of(powers), count).round_into(total)
-        write(result, Values.of(_power(total, 1.0 / order)))
+        keep(result, Values.of(_power(total, 1.0 / order)))
 
 
 def _squares(tensor: torch.Tensor) -> Values:
@@ -127,9 +127,9 @@ def _variance(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) ->
     spread_into, mean_into = result if packet.endswith("_mean") else (result, None)
     if freedom > 0:
         variance = spread.divided(float(freedom))
-        write(spread_into, variance.root() if packet.startswith("std") else variance)
+        keep(spread_into, variance.root() if packet.startswith("std") else variance)
     if mean_into is not None:
-        write(mean_into, mean)
+        keep(mean_into, mean)
     return result
 
 
@@ -151,7 +151,7 @@ def _cumulative_sum(func: Operator, args: tuple[Any, ...], options: dict[str, An
     if not tensor.dtype.is_floating_point:
         tensor = tensor.to(result.dtype)
     if tensor.dim() == 0:
-        write(result, values(tensor))
+        keep(result, values(tensor))
         return result
     view = tensor.movedim(args[1], -1)
     length = view.shape[-1]
@@ -162,5 +162,5 @@ def _cumulative_sum(func: Operator, args: tuple[Any, ...], options: dict[str, An
         before[:, step:] = place[:, :-step]
         total = total.plus(total.taken(before.reshape(-1)))
         step *= 2
-    write(result.movedim(args[1], -1), total)
+    keep(result.movedim(args[1], -1), total)
     return result

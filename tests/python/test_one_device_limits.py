@@ -1,0 +1,147 @@
+"""Differences that rounding explains are limits, and no faults, however they follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.tensor import DeviceMesh
+from torch.nn.parallel import DistributedDataParallel
+
+import simmesh
+from one_device_programs import Program, rows_of, seeded
+
+
+class Twice(nn.Module):
+    """A layer that is called twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(torch.tanh(self.linear(x)))
+
+
+class Centred(nn.Module):
+    """A mean behind a norm of the same elements: its gradients are zero but for rounding."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.group_norm(x.unflatten(1, (2, 4)), 2).mean(-1).repeat(1, 4) + x
+
+
+class Chosen(nn.Module):
+    """An expert that gets the rows whose score is largest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.score, self.experts = nn.Linear(8, 2), nn.ModuleList(nn.Linear(8, 8) for _ in "ab")
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scores = self.score(x).softmax(-1)
+        chosen = scores.argmax(-1)
+        result = torch.zeros_like(x)
+        for number, expert in enumerate(self.experts):
+            (rows,) = (chosen == number).nonzero(as_tuple=True)
+            result = result.index_add(
+                0, rows, (expert(x[rows]) * scores[rows, number, None]).to(x.dtype)
+            )
+        return x + result
+
+
+def thirds(middle: type[nn.Module], micro: int, autocast: bool, fault: bool = False) -> Program:
+    """Two steps of DDP with means of local means over any number of ranks."""
+
+    def program(mesh: DeviceMesh) -> torch.Tensor:
+        torch.manual_seed(0)
+        model: Any = nn.Sequential(nn.Linear(8, 8), middle(), nn.LayerNorm(8), nn.Linear(8, 3))
+        model = DistributedDataParallel(model, process_group=mesh["dp"].get_group())
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+        losses = []
+        for step in range(2):
+            mine = rows_of(mesh, "dp", seeded(12, 8, seed=step))
+            for part in mine.chunk(micro):
+                with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+                    y = model(part)
+                loss = y.float().square().mean() / micro
+                if fault and mesh.get_local_rank() == 1:
+                    loss = loss * 1.5
+                loss.backward()
+                losses.append(loss.detach())
+            optimizer.step()
+            optimizer.zero_grad()
+        return torch.stack(losses).sum()
+
+    return program
+
+
+@pytest.mark.parametrize("autocast", [False, True], ids=["float32", "autocast"])
+@pytest.mark.parametrize("micro", [1, 2])
+@pytest.mark.parametrize("middle", [Twice, Centred, Chosen])
+def test_thirds_are_a_limit_in_all_that_follows(
+    middle: type[nn.Module], micro: int, autocast: bool
+) -> None:
+    """Would fail if rounding in a coarse dtype, of rows in another order, or of gradients that
+    cancel out, counted as a fault.
+    """
+    with pytest.warns(simmesh.LimitOfExactArithmetic, match="3 is no power of two"):
+        comparison = simmesh.same_as_one_device(thirds(middle, micro, autocast), ranks=3)
+    assert not comparison.has_faults
+
+
+@pytest.mark.parametrize("autocast", [False, True], ids=["float32", "autocast"])
+@pytest.mark.parametrize("middle", [Twice, Centred, Chosen])
+def test_limits_hide_no_fault(middle: type[nn.Module], autocast: bool) -> None:
+    """Would fail if what rounding explains hid a rank's wrong scale."""
+    with pytest.raises(simmesh.DiffersFromOneDevice, match="first: gradient of the output of 3, "):
+        simmesh.same_as_one_device(thirds(middle, 1, autocast, fault=True), ranks=3)
+
+
+def scaled_rate(mesh: DeviceMesh) -> None:
+    """DDP with a learning rate that is scaled by the number of ranks."""
+    torch.manual_seed(0)
+    model: Any = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 3))
+    model = DistributedDataParallel(model, process_group=mesh["dp"].get_group())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1 * mesh.size())
+    model(rows_of(mesh, "dp", seeded(12, 8))).square().mean().backward()
+    optimizer.step()
+
+
+def other_betas(mesh: DeviceMesh) -> None:
+    """AdamW whose second moment decays faster on ranks."""
+    torch.manual_seed(0)
+    model: Any = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 3))
+    model = DistributedDataParallel(model, process_group=mesh["dp"].get_group())
+    betas = (0.9, 0.999 if mesh.size() == 1 else 0.95)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, betas=betas)
+    model(rows_of(mesh, "dp", seeded(12, 8))).square().mean().backward()
+    optimizer.step()
+
+
+def other_statistics(mesh: DeviceMesh) -> torch.Tensor:
+    """A batch norm that reads running statistics, which ranks don't share."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)).eval()
+    model[1].running_mean.add_(mesh.get_local_rank())  # type: ignore[operator, union-attr]
+    return model(rows_of(mesh, "dp", seeded(12, 8)))
+
+
+@pytest.mark.parametrize(
+    ("program", "ranks", "text"),
+    [
+        (scaled_rate, 3, "parameter 0.weight, .*: the step that changed it is 3 times"),
+        (scaled_rate, 2, "parameter 0.weight, .*: the step that changed it is 2 times"),
+        (other_betas, 2, "optimizer state exp_avg_sq of .*: all elements are 50 times"),
+        (other_statistics, 2, "first: output of 1, "),
+    ],
+    ids=["rate, 3", "rate, 2", "betas", "statistics"],
+)
+def test_steps_and_statistics_are_judged(program: Program, ranks: int, text: str) -> None:
+    """Would fail if a limit before it excused a step of another length, a state of another
+    optimizer, or statistics that aren't of rows.
+    """
+    with pytest.raises(simmesh.DiffersFromOneDevice, match=text):
+        simmesh.same_as_one_device(program, ranks=ranks)

@@ -1,0 +1,172 @@
+"""Random operators with ``local="exact"``: DTensors have one device's numbers, and the report names
+the operator where plain tensors have others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.tensor import (
+    DeviceMesh,
+    Partial,
+    Placement,
+    Replicate,
+    Shard,
+    _random,
+    distribute_tensor,
+    rand,
+    randn,
+)
+from torch.distributed.tensor.parallel import SequenceParallel, parallelize_module
+
+import simmesh
+from one_device_programs import seeded
+
+LAYOUTS: list[dict[str, int]] = [{"a": 2}, {"a": 3}, {"a": 2, "b": 2}]
+
+
+def cut(mesh: DeviceMesh) -> list[Placement]:
+    """A tensor cut along its first dim, and over a second mesh dim along its second."""
+    return [Shard(0), Shard(1)][: mesh.ndim]
+
+
+def test_draws_of_dtensors_are_those_of_one_device() -> None:
+    """Would fail if a rank drew for its own shape, or if generators ran apart."""
+
+    def program(mesh: DeviceMesh) -> None:
+        torch.manual_seed(3)
+        x = distribute_tensor(torch.full((6, 5), 0.4), mesh, cut(mesh))
+        simmesh.note("normal_", x.clone().normal_(1, 2))
+        simmesh.note("uniform_", x.clone().uniform_(-1, 2))
+        simmesh.note("bernoulli_", x.clone().bernoulli_(0.3))
+        simmesh.note("bernoulli", torch.bernoulli(x))
+        simmesh.note("rand_like", torch.rand_like(x))
+        simmesh.note("randn_like", torch.randn_like(x))
+        simmesh.note("randint_like", torch.randint_like(x, 100))
+        simmesh.note("dropout", F.dropout(x, 0.5))
+        simmesh.note("native_dropout", torch.native_dropout(x, 0.5, True)[0])
+        simmesh.note("rand", rand(7, 3, device_mesh=mesh, placements=cut(mesh)))
+        simmesh.note("randn", randn(7, 3, device_mesh=mesh, placements=cut(mesh)))
+        own = torch.Generator().manual_seed(9)
+        simmesh.note("of a generator", x.clone().normal_(generator=own))
+        weight = nn.Parameter(distribute_tensor(torch.zeros(8, 4), mesh, cut(mesh)))
+        nn.init.kaiming_uniform_(weight)
+        simmesh.note("weight", weight)
+        simmesh.note("next", torch.randn(3), whole=True)
+
+    comparison = simmesh.same_as_one_device(program, layouts=LAYOUTS)
+    assert comparison.equal
+    assert all(each.compared >= 14 and not each.skipped for each in comparison.verdicts)
+
+
+def test_draws_of_dtensors_are_those_of_plain_tensors() -> None:
+    """Would fail if one device drew other numbers for a plain tensor than for a DTensor."""
+
+    def program(mesh: DeviceMesh) -> None:
+        torch.manual_seed(3)
+        x: Any = torch.zeros(6, 5)
+        if mesh.size() > 1:
+            x = distribute_tensor(x, mesh, [Replicate(), Shard(0)])
+        simmesh.note("normal_", x.normal_())
+        simmesh.note("dropout", F.dropout(x, 0.5))
+
+    assert simmesh.same_as_one_device(program, layouts=[{"a": 2, "b": 3}]).equal
+
+
+def test_dropout_of_sequence_parallelism_is_one_devices() -> None:
+    """Would fail if the pieces of a sequence had the same mask, or their gradients another."""
+
+    def program(mesh: DeviceMesh) -> torch.Tensor:
+        torch.manual_seed(0)
+        model: nn.Module = nn.Sequential(nn.LayerNorm(8), nn.Dropout(0.5))
+        styles = {"0": SequenceParallel(), "1": SequenceParallel(use_local_output=True)}
+        parallelize_module(model, mesh, styles)
+        x = seeded(2, 6, 8).chunk(mesh.size(), 1)[mesh.get_local_rank()].requires_grad_()
+        y = model(x)
+        (y * y).sum().backward()
+        simmesh.note("gradient", x.grad)
+        return y
+
+    assert simmesh.same_as_one_device(program, layouts=[{"tp": 2}, {"tp": 3}]).equal
+
+
+class Noise(nn.Module):
+    """Noise by an operator on a plain tensor."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.linear, self.name = nn.Linear(8, 8), name
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        draws = {
+            "bernoulli_": lambda: torch.empty_like(x).bernoulli_(0.5),
+            "normal_": lambda: torch.empty_like(x).normal_(),
+            "rand_like": lambda: torch.rand_like(x),
+            "randn": lambda: torch.randn(x.shape),
+            "randint": lambda: torch.randint(5, x.shape),
+            "randperm": lambda: torch.randperm(x.numel()).view(x.shape),
+            "dropout": lambda: F.dropout(x, 0.5),
+        }
+        return self.linear(x) + draws[self.name]()
+
+
+@pytest.mark.parametrize("micro", [1, 2])
+@pytest.mark.parametrize(
+    "name", ["bernoulli_", "normal_", "rand_like", "randn", "randint", "randperm", "dropout"]
+)
+def test_the_operator_of_plain_tensors_is_named(name: str, micro: int) -> None:
+    """Would fail if random numbers of plain tensors counted as a fault, or weren't named."""
+
+    def program(mesh: DeviceMesh) -> torch.Tensor:
+        torch.manual_seed(0)
+        model = Noise(name)
+        mine = seeded(8, 8).chunk(mesh.size())[mesh.get_local_rank()]
+        for part in mine.chunk(micro):
+            model(part).square().sum().backward()
+        for parameter in model.parameters():
+            dist.all_reduce(parameter.grad)
+        return model(mine).sum()
+
+    with pytest.warns(simmesh.LimitOfExactArithmetic, match="random numbers") as warned:
+        simmesh.same_as_one_device(program, ranks=2)
+    operator = "bernoulli_" if name == "dropout" else name
+    assert operator in str(warned[0].message)
+    assert "test_torch_exact_random.py:" in str(warned[0].message)
+
+
+def test_random_numbers_before_the_model_excuse_nothing() -> None:
+    """Would fail if rows or parameters that a program draws excused a fault of the model."""
+
+    def program(mesh: DeviceMesh) -> torch.Tensor:
+        torch.manual_seed(0)
+        model = nn.Linear(8, 8)
+        x = torch.randn(4, 8)
+        if mesh.get_local_rank() == 1:
+            x = x * 1.5
+        return model(x)
+
+    with pytest.raises(simmesh.DiffersFromOneDevice, match="output of Linear"):
+        simmesh.same_as_one_device(program, ranks=2)
+
+
+def test_parts_of_sums_are_left_to_pytorch() -> None:
+    """Would fail if a rank wrote one device's numbers into its part of a sum."""
+
+    def program(mesh: DeviceMesh) -> None:
+        torch.manual_seed(0)
+        x = rand(4, 2, device_mesh=mesh, placements=[Partial()])
+        assert torch.equal(x.to_local(), torch.manual_seed(0) and torch.rand(4, 2))
+
+    simmesh.spmd(world_size=2, local="exact")(lambda: program(dist.init_device_mesh("cpu", (2,))))()
+
+
+def test_nothing_stays_behind() -> None:
+    """Would fail if DTensor asked for one device's numbers outside of exact ranks."""
+    before = _random._rng_tracker
+    simmesh.spmd(world_size=2, local="exact")(lambda: None)()
+    assert _random._rng_tracker is before

@@ -8,36 +8,12 @@ tensors do besides.
 
 from __future__ import annotations
 
-import time
-from typing import Callable
-
 import torch
 from simmesh._core.exact import Record, Values, apply, product, sum_rows
-
-Call = Callable[[], object]
+from timing import Call, microseconds
 
 SIZES = (64, 1024, 4096, 65536)
 SIDES = (16, 64, 256)
-
-
-def microseconds(call: Call) -> float:
-    """The time of one call, in microseconds."""
-    calls, least = 1, float("inf")
-    call()
-    while True:
-        begin = time.process_time()
-        for _ in range(calls):
-            call()
-        took = time.process_time() - begin
-        if took >= 0.01:
-            break
-        calls *= 2
-    for _ in range(5):
-        begin = time.process_time()
-        for _ in range(calls):
-            call()
-        least = min(least, (time.process_time() - begin) / calls)
-    return 1e6 * least
 
 
 def report(name: str, size: str, ours: Call, torchs: Call) -> None:

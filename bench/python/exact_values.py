@@ -62,8 +62,23 @@ def products(side: int) -> None:
            lambda: torch.mm(a, b, out=out))  # fmt: skip
 
 
+def memory(count: int) -> None:
+    """Bytes that a record takes for an element of float32, by what stands behind it."""
+    a, out = torch.randn(count), torch.empty(count)
+    pairs = product(torch.randn(count, 8), torch.randn(8, 1))
+    spread = pairs.times(Values.of(torch.randn(count).exp().square()))
+    behind = {"its element": Values.of(a), "a double": Values.of(a).times(Values.of(a)),
+              "two doubles": pairs.times(Values.of(a)), "a third": pairs.divided(3.0),
+              "more digits": spread.times(pairs)}  # fmt: skip
+    print(f"{'behind an element stands':28} {'bytes':>10}")
+    for name, values in behind.items():
+        record = Record(4 * count)
+        record.write(out, values)
+        print(f"{name:28} {record.nbytes / count:10.1f}")
+
+
 def main() -> None:
-    """Prints the table."""
+    """Prints the tables."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     print(f"{'operation':28} {'elements':>10} {'ours, us':>10} {'torch, us':>10} {'ratio':>8}")
@@ -71,6 +86,7 @@ def main() -> None:
         elementwise(count)
     for side in SIDES:
         products(side)
+    memory(4096)
 
 
 if __name__ == "__main__":

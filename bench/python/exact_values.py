@@ -8,36 +8,12 @@ tensors do besides.
 
 from __future__ import annotations
 
-import time
-from typing import Callable
-
 import torch
 from simmesh._core.exact import Record, Values, apply, product, sum_rows
-
-Call = Callable[[], object]
+from timing import Call, microseconds
 
 SIZES = (64, 1024, 4096, 65536)
 SIDES = (16, 64, 256)
-
-
-def microseconds(call: Call) -> float:
-    """The time of one call, in microseconds."""
-    calls, least = 1, float("inf")
-    call()
-    while True:
-        begin = time.process_time()
-        for _ in range(calls):
-            call()
-        took = time.process_time() - begin
-        if took >= 0.01:
-            break
-        calls *= 2
-    for _ in range(5):
-        begin = time.process_time()
-        for _ in range(calls):
-            call()
-        least = min(least, (time.process_time() - begin) / calls)
-    return 1e6 * least
 
 
 def report(name: str, size: str, ours: Call, torchs: Call) -> None:
@@ -86,8 +62,23 @@ def products(side: int) -> None:
            lambda: torch.mm(a, b, out=out))  # fmt: skip
 
 
+def memory(count: int) -> None:
+    """Bytes that a record takes for an element of float32, by what stands behind it."""
+    a, out = torch.randn(count), torch.empty(count)
+    pairs = product(torch.randn(count, 8), torch.randn(8, 1))
+    spread = pairs.times(Values.of(torch.randn(count).exp().square()))
+    behind = {"its element": Values.of(a), "a double": Values.of(a).times(Values.of(a)),
+              "two doubles": pairs.times(Values.of(a)), "a third": pairs.divided(3.0),
+              "more digits": spread.times(pairs)}  # fmt: skip
+    print(f"{'behind an element stands':28} {'bytes':>10}")
+    for name, values in behind.items():
+        record = Record(4 * count)
+        record.write(out, values)
+        print(f"{name:28} {record.nbytes / count:10.1f}")
+
+
 def main() -> None:
-    """Prints the table."""
+    """Prints the tables."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     print(f"{'operation':28} {'elements':>10} {'ours, us':>10} {'torch, us':>10} {'ratio':>8}")
@@ -95,6 +86,7 @@ def main() -> None:
         elementwise(count)
     for side in SIDES:
         products(side)
+    memory(4096)
 
 
 if __name__ == "__main__":

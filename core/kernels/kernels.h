@@ -131,6 +131,42 @@ struct TripleLines {
   double* missed = nullptr;
 };
 
+// PairOperand is pairs of doubles (see ExactPair): high[i * step] + low[i * step], where low is
+// null if all of it is 0. A step of 0 repeats the first pair.
+struct PairOperand {
+  const double* high = nullptr;
+  const double* low = nullptr;
+  std::int64_t step = 1;
+};
+inline constexpr std::int64_t pair_block_size = 256;
+
+// PairBlock is where at most pair_block_size results go. One that is no pair is written as 0, and
+// its place is listed. has_lows becomes true where the low part of any isn't 0.
+struct PairBlock {
+  double* high = nullptr;
+  double* low = nullptr;
+  std::int64_t count = 0;
+  std::int32_t* inexact = nullptr;  // room for count
+  bool* has_lows = nullptr;
+};
+
+// DigitPlanes are digits of sums: sum i is the sum of digits[d * stride + i] * weights[d], where
+// the weights are powers of 2^32 from the lowest one on.
+struct DigitPlanes {
+  const std::int32_t* digits = nullptr;
+  std::int64_t stride = 0;
+  int count = 0;
+  const double* weights = nullptr;
+};
+
+// OddBlock is where at most pair_block_size doubles go that only need to be narrowed to a dtype of
+// 24 bits and less; the places of those for which that isn't known are listed.
+struct OddBlock {
+  double* odd = nullptr;
+  std::int64_t count = 0;
+  std::int32_t* unsettled = nullptr;  // room for count
+};
+
 // ExactFold is out[i] = (rows[0][i] + rows[1][i] + ...) / divisor, of each row times the factor
 // where scaled, exactly summed and rounded once; to_odd of floats: narrowed to float such that a
 // further rounding to a 16-bit dtype is the only one. count is at least fold_count_min; out
@@ -225,6 +261,14 @@ struct Kernels {
   void (*place_tile)(const SlicedTile& tile, const std::int64_t* low, const std::int64_t* high,
                      std::int64_t* digits);
   void (*finish_digits)(const FinishedDigits& digits);
+
+  // add_pairs and multiply_pairs compute results place by place, pairs_of_digits the pairs of
+  // carried digits, and odd_quotients the quotients of pairs and a divisor below 2^50, or of
+  // doubles and any divisor. All return the number of places that they list.
+  int (*add_pairs)(const PairOperand& a, const PairOperand& b, const PairBlock& out);
+  int (*multiply_pairs)(const PairOperand& a, const PairOperand& b, const PairBlock& out);
+  int (*pairs_of_digits)(const DigitPlanes& planes, const PairBlock& out);
+  int (*odd_quotients)(const PairOperand& pairs, double divisor, const OddBlock& out);
 
   // exact_fold_* list the elements that they didn't settle and return their number.
   std::int64_t (*exact_fold_float)(const ExactFold<float>& fold);

@@ -11,6 +11,7 @@
 #include "core/kernels/wide_kernels.h"
 #include "core/kernels/triple_kernels.h"
 #include "core/kernels/fold_kernels.h"
+#include "core/kernels/pair_kernels.h"
 #include "core/kernels/slice_kernels.h"
 #include "core/kernels/sum_kernels.h"
 #include "core/kernels/function_coefficients.h"

@@ -39,11 +39,14 @@ struct VectorOf<double> {
 };
 
 // fused is a * b + c, rounded once. exactly_fused is the same for operands whose product is exact.
-// load_wide loads as many floats as there are doubles in a vector.
+// load_wide loads as many floats or integers as there are doubles in a vector.
 #if SIMMESH_VECTOR_BYTES == 64
 inline Floats splat(float x) { return _mm512_set1_ps(x); }
 inline Doubles splat(double x) { return _mm512_set1_pd(x); }
 inline Doubles load_wide(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+inline Doubles load_wide(const std::int32_t* p) {
+  return _mm512_cvtepi32_pd(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
 inline Floats fused(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
 inline Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm512_fmadd_pd(a, b, c); }
 inline Doubles exactly_fused(Doubles a, Doubles b, Doubles c) { return fused(a, b, c); }
@@ -51,6 +54,9 @@ inline Doubles exactly_fused(Doubles a, Doubles b, Doubles c) { return fused(a, 
 inline Floats splat(float x) { return _mm256_set1_ps(x); }
 inline Doubles splat(double x) { return _mm256_set1_pd(x); }
 inline Doubles load_wide(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+inline Doubles load_wide(const std::int32_t* p) {
+  return _mm256_cvtepi32_pd(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
 inline Floats fused(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c); }
 inline Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm256_fmadd_pd(a, b, c); }
 inline Doubles exactly_fused(Doubles a, Doubles b, Doubles c) { return fused(a, b, c); }
@@ -58,6 +64,7 @@ inline Doubles exactly_fused(Doubles a, Doubles b, Doubles c) { return fused(a, 
 inline Floats splat(float x) { return Floats{x, x, x, x}; }
 inline Doubles splat(double x) { return Doubles{x, x}; }
 inline Doubles load_wide(const float* p) { return Doubles{double(p[0]), double(p[1])}; }
+inline Doubles load_wide(const std::int32_t* p) { return Doubles{double(p[0]), double(p[1])}; }
 
 // The product of two floats is exact in double; the sum is rounded to odd there, so that the
 // rounding to float is the only one.

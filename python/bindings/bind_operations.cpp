@@ -7,10 +7,10 @@
 #include "core/arithmetic/companions/exact_record.h"
 #include "core/engine/run/run.h"
 #include "python/bindings/bindings.h"
-#include "python/bindings/exact_elements.h"
 #include "python/bindings/python_run.h"
 #include "python/bindings/python_site.h"
-#include "python/bindings/torch_array.h"
+#include "python/bindings/torch/exact_elements.h"
+#include "python/bindings/torch/torch_array.h"
 
 namespace nb = nanobind;
 

@@ -26,5 +26,7 @@ void bind_collectives(nanobind::module_& module);
 void bind_record(nanobind::module_& module);
 void bind_exact(nanobind::module_& module);
 void bind_exact_record(nanobind::module_& module);
+void bind_exact_operators(nanobind::module_& module);
+void bind_kept_records(nanobind::module_& module);
 
 }  // namespace simmesh::python

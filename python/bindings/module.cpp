@@ -31,4 +31,6 @@ NB_MODULE(_core, module) {
       "exact", "Exact values behind the elements of CPU tensors of torch, and steps of exact ops.");
   simmesh::python::bind_exact(exact);
   simmesh::python::bind_exact_record(exact);
+  simmesh::python::bind_kept_records(exact);
+  simmesh::python::bind_exact_operators(exact);
 }

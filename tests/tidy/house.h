@@ -98,6 +98,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"gate"},
     {"gate/checks"},
     {"tools"},
+    {"python/bindings/torch"},
     {"python/bindings"},
 };
 

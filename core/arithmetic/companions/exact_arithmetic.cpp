@@ -11,8 +11,9 @@
 #include "core/arithmetic/sums/digit_sums.h"
 #include "core/arithmetic/sums/non_finite_terms.h"
 #include "core/arithmetic/sums/odd_factor.h"
-#include "core/arithmetic/unrounded.h"
 #include "core/check/error.h"
+#include "core/kernels/instruction_set.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 
@@ -27,15 +28,11 @@ bool is_finite_number(double x) { return x - x == 0; }
 class OperandReader {
  public:
   OperandReader(const ExactContent& content, std::int64_t count)
-      : content_(content),
-        high_(content.high.data()),
-        low_(content.low.empty() ? &zero_ : content.low.data()),
-        step_(content.count == count ? 1 : 0),
-        low_step_(content.low.empty() ? 0 : step_) {}
+      : content_(content), step_(content.count == count ? 1 : 0) {}
 
-  double high(std::int64_t i) const { return high_[i * step_]; }
-  double low(std::int64_t i) const { return low_[i * low_step_]; }
-  bool is_plain() const { return low_ == &zero_; }
+  PairOperand pairs() const {
+    return {content_.high.data(), content_.low.empty() ? nullptr : content_.low.data(), step_};
+  }
 
   // Adds the places where the value is wide to those of a result, which stay in order.
   void add_wide(std::vector<std::int64_t>& places, std::int64_t count) const {
@@ -55,10 +52,23 @@ class OperandReader {
 
  private:
   const ExactContent& content_;
-  double zero_ = 0;
-  const double *high_, *low_;
-  std::int64_t step_, low_step_;
+  std::int64_t step_;
 };
+
+using PairKernel = int (*)(const PairOperand& a, const PairOperand& b, const PairBlock& out);
+
+PairOperand pairs_from(const PairOperand& pairs, std::int64_t i) {
+  std::int64_t first = i * pairs.step;
+  return {pairs.high + first, pairs.low ? pairs.low + first : nullptr, pairs.step};
+}
+
+// Sets the values to the results of a kernel, and returns the places where these are no pairs.
+std::vector<std::int64_t> fill_with_pairs(ExactContent& result, PairKernel kernel,
+                                          const PairOperand& a, const PairOperand& b) {
+  return result.fill_blocks([&](std::int64_t begin, const PairBlock& block) {
+    return kernel(pairs_from(a, begin), pairs_from(b, begin), block);
+  });
+}
 
 std::int64_t common_count(const ExactContent& a, const ExactContent& b) {
   if (a.count != b.count && a.count != 1 && b.count != 1)
@@ -71,79 +81,63 @@ std::int64_t common_count(const ExactContent& a, const ExactContent& b) {
 ExactContent sum_of_two(const ExactContent& a, const ExactContent& b) {
   ExactContent sum{.count = common_count(a, b), .divisor = a.divisor};
   OperandReader x(a, sum.count), y(b, sum.count);
-  std::vector<std::int64_t> places;
-  if (x.is_plain() && y.is_plain())
-    places = sum.fill([&](std::int64_t i) { return added({x.high(i)}, y.high(i)); });
-  else
-    places = sum.fill([&](std::int64_t i) {
-      return added(added({x.high(i), x.low(i)}, y.high(i)), y.low(i));
-    });
+  std::vector<std::int64_t> places =
+      fill_with_pairs(sum, kernels_of(best_instruction_set()).add_pairs, x.pairs(), y.pairs());
   x.add_wide(places, sum.count);
   y.add_wide(places, sum.count);
   if (places.empty()) return sum;
-  const CarriedSums parts[] = {a.digits_at(x.at(places)), b.digits_at(y.at(places))};
-  sum.settle(places, sum_of(parts));
+  std::vector<std::int64_t> from_a = x.at(places), from_b = y.at(places);
+  DigitRange range = a.range_at(from_a).joined(b.range_at(from_b));
+  DigitSums digits(std::int64_t(places.size()), {range.low, range.count + 1});
+  a.add_at(from_a, digits);
+  b.add_at(from_b, digits);
+  sum.settle(places, digits.take());
   return sum;
 }
 
-// Adds a * b to a product of other parts.
-ExactPair plus_product(const ExactPair& product, double a, double b) {
-  ExactPair term = multiplied(a, b);
-  ExactPair sum = added(added(product, term.high), term.low);
-  sum.missed += term.missed;
-  return sum;
-}
-
-// Multiplies sums over 1 place by place; those that aren't finite are given as doubles too.
+// Multiplies sums over 1 place by place; where some aren't finite, all are given as doubles too.
 CarriedSums products_of(const CarriedSums& a, const CarriedSums& b, gsl::span<const double> x,
                         gsl::span<const double> y) {
-  int low = a.low() + b.low();
-  DigitSums products(a.count(), {low, a.digit_count() + b.digit_count() + 2});
+  DigitSums products(a.count(), {a.low() + b.low(), a.digit_count() + b.digit_count() + 2});
   for (std::int64_t i = 0; i < a.count(); ++i) {
-    double left = x[std::size_t(i)], right = y[std::size_t(i)];
-    if (!is_finite_number(left) || !is_finite_number(right)) {
-      double value = left * right;
-      products.add_non_finite(i, NonFiniteTerms::of(value == value ? value : quiet_nan));
+    double left = x.empty() ? 0 : x[std::size_t(i)], right = y.empty() ? 0 : y[std::size_t(i)];
+    if (is_finite_number(left) && is_finite_number(right)) {
+      products.add_product(i, digits_of(a, i), digits_of(b, i));
       continue;
     }
-    for (int d = 0; d < a.digit_count(); ++d) {
-      std::int64_t digit = a.digit(d)[i];
-      if (digit == 0) continue;
-      for (int e = 0; e < b.digit_count(); ++e)
-        products.add_integer(i, Int128(digit) * b.digit(e)[i], 32 * (low + d + e));
-    }
+    double value = left * right;
+    products.add_non_finite(i, NonFiniteTerms::of(value == value ? value : quiet_nan));
   }
   return products.take();
+}
+
+bool are_finite(const ExactContent& content, gsl::span<const std::int64_t> places) {
+  return std::all_of(places.begin(), places.end(), [&content](std::int64_t i) {
+    return is_finite_number(content.high[std::size_t(i)]);
+  });
+}
+
+std::vector<double> doubles_at(const ExactContent& content, gsl::span<const std::int64_t> places) {
+  std::vector<double> all = signed_doubles(content), taken;
+  for (std::int64_t i : places) taken.push_back(all[std::size_t(i)]);
+  return taken;
 }
 
 ExactContent product_of_two(const ExactContent& a, const ExactContent& b) {
   ExactContent product{.count = common_count(a, b), .divisor = a.divisor * b.divisor};
   OperandReader x(a, product.count), y(b, product.count);
-  std::vector<std::int64_t> places;
-  auto times_plain = [&](const OperandReader& pair, const OperandReader& plain) {
-    return product.fill([&](std::int64_t i) {
-      return plus_product(multiplied(pair.low(i), plain.high(i)), pair.high(i), plain.high(i));
-    });
-  };
-  if (x.is_plain() && y.is_plain())
-    places = product.fill([&](std::int64_t i) { return multiplied(x.high(i), y.high(i)); });
-  else if (x.is_plain() || y.is_plain())
-    places = y.is_plain() ? times_plain(x, y) : times_plain(y, x);
-  else
-    places = product.fill([&](std::int64_t i) {
-      ExactPair lows = plus_product(multiplied(x.low(i), y.low(i)), x.low(i), y.high(i));
-      return plus_product(plus_product(lows, x.high(i), y.low(i)), x.high(i), y.high(i));
-    });
+  std::vector<std::int64_t> places = fill_with_pairs(
+      product, kernels_of(best_instruction_set()).multiply_pairs, x.pairs(), y.pairs());
   x.add_wide(places, product.count);
   y.add_wide(places, product.count);
   if (places.empty()) return product;
-  auto doubles = [&places](const ExactContent& content, const OperandReader& operand) {
-    std::vector<double> all = signed_doubles(content), taken;
-    for (std::int64_t place : operand.at(places)) taken.push_back(all[std::size_t(place)]);
-    return taken;
-  };
-  product.settle(places, products_of(a.digits_at(x.at(places)), b.digits_at(y.at(places)),
-                                     doubles(a, x), doubles(b, y)));
+  std::vector<std::int64_t> from_a = x.at(places), from_b = y.at(places);
+  std::vector<double> left, right;
+  if (!are_finite(a, from_a) || !are_finite(b, from_b)) {
+    left = doubles_at(a, from_a);
+    right = doubles_at(b, from_b);
+  }
+  product.settle(places, products_of(a.digits_at(from_a), b.digits_at(from_b), left, right));
   return product;
 }
 
@@ -197,8 +191,8 @@ std::optional<std::int64_t> common_divisor(std::int64_t a, std::int64_t b) {
 
 ExactContent over_divisor(const ExactContent& content, std::int64_t divisor) {
   if (content.divisor == divisor) return content;
-  std::int64_t factor = divisor / content.divisor;
-  ExactContent result = product_of_two(content, one_double(double(factor)));
+  std::int64_t more = divisor / content.divisor;
+  ExactContent result = product_of_two(content, one_double(double(more)));
   for (std::size_t i = 0; i < result.high.size(); ++i)
     if (result.high[i] == 0) result.high[i] = std::copysign(0.0, content.high[i]);
   result.divisor = divisor;
@@ -229,8 +223,9 @@ ExactContent scaled(const ExactContent& content, double factor) {
     return product_of_two(content, one_double(factor));
   // The divisor goes out of the factor, so that x / 3 * 3 has divisor 1 again.
   OddFactor by = OddFactor::of(factor);
-  std::int64_t shared = std::gcd(by.odd, content.divisor), odd = by.odd / shared;
-  ExactContent result = product_of_two(content, one_double(std::ldexp(double(odd), by.exponent)));
+  std::int64_t shared = std::gcd(by.odd, content.divisor);
+  std::int64_t rest = by.odd / shared;
+  ExactContent result = product_of_two(content, one_double(std::ldexp(double(rest), by.exponent)));
   result.divisor = content.divisor / shared;
   return result;
 }

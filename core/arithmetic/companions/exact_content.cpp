@@ -8,6 +8,7 @@
 
 #include "core/arithmetic/sums/non_finite_terms.h"
 #include "core/check/check.h"
+#include "core/kernels/instruction_set.h"
 
 namespace simmesh {
 
@@ -52,29 +53,50 @@ ExactPair rounded_numerator(const CarriedSums& sum, std::int64_t divisor) {
   return pair.is_exact() ? pair : ExactPair{value * double(divisor)};
 }
 
+// Returns 2^exponent, a normal double.
+double power_of_two(int exponent) {
+  constexpr int bias = 1023, fraction_bits = 52;
+  return std::bit_cast<double>(std::uint64_t(exponent + bias) << fraction_bits);
+}
+
 // True if the digits of one sum are few enough, and where those of products are.
-bool is_kept(const CarriedSums& sums, std::int64_t i) {
+bool is_kept(const CarriedSums& sums, std::int64_t i, const DigitRange& products) {
   int last = sums.digit_count() - 1, first = 0;
   while (last >= 0 && sums.digit(last)[i] == 0) --last;
   while (first < last && sums.digit(first)[i] == 0) ++first;
-  DigitRange products = DigitRange::whole();
   return last - first < digits_max && sums.low() + first >= products.low &&
          sums.low() + last < products.low + products.count - 2;
 }
 
 }  // namespace
 
+// Where the digits have three doubles and more, or where the first of these depends on the last
+// one, the pair is found by long subtraction, if there can be one.
 ExactPair pair_of(const CarriedSums& sums, std::int64_t i) {
   constexpr int least = -1022, most = 960;
   bool is_near = 32 * sums.low() >= least && 32 * (sums.low() + sums.digit_count()) <= most;
-  if (is_near) {
-    ExactPair pair;
-    for (int d = sums.digit_count() - 1; d >= 0; --d)
-      if (std::int32_t digit = sums.digit(d)[i]; digit != 0)
-        pair = added(pair, std::ldexp(double(digit), 32 * (sums.low() + d)));
-    if (pair.is_exact()) return pair;
+  if (!is_near) return long_pair_of(sums.slice({i, 1}));
+  double high = 0, low = 0, rest = 0;
+  for (int d = sums.digit_count() - 1; d >= 0; --d) {
+    std::int32_t digit = sums.digit(d)[i];
+    if (digit == 0) continue;
+    TwoSum upper = TwoSum::of(high, double(digit) * power_of_two(32 * (sums.low() + d)));
+    TwoSum lower = TwoSum::of(low, upper.rest);
+    TwoSum last = TwoSum::of(rest, lower.rest);
+    if (last.rest != 0) return {.missed = 1};  // every sum of first digits has three doubles
+    TwoSum first = TwoSum::of(upper.sum, lower.sum);
+    high = first.sum;
+    low = first.rest;
+    rest = last.sum;
   }
-  return long_pair_of(sums.slice({i, 1}));
+  TwoSum second = TwoSum::of(low, rest), first = TwoSum::of(high, second.sum);
+  TwoSum third = TwoSum::of(first.rest, second.rest);
+  if (third.rest == 0) {
+    TwoSum pair = TwoSum::of(first.sum, third.sum);
+    return {pair.sum + 0.0, pair.rest, 0};
+  }
+  bool is_near_tie = first.sum + third.sum * (1 + 0x1p-50) != first.sum;
+  return is_near_tie ? long_pair_of(sums.slice({i, 1})) : ExactPair{.missed = 1};
 }
 
 void BitRange::add(double x) {
@@ -110,8 +132,6 @@ void ExactContent::drop_zero_lows() {
   if (std::all_of(low.begin(), low.end(), [](double x) { return x == 0; })) low.clear();
 }
 
-// The top three digits are a pair, without a test: the rests of both sums are integers of few bits.
-// Most sums have no more than one digit besides.
 void ExactContent::fill_with(const CarriedSums& sums) {
   constexpr int least = -900, most = 900;
   int digits = sums.digit_count(), low_bit = 32 * sums.low();
@@ -120,28 +140,10 @@ void ExactContent::fill_with(const CarriedSums& sums) {
   if (is_near && digits > 0 && sums.non_finite().empty()) {
     std::vector<double> weights;
     for (int d = 0; d < digits; ++d) weights.push_back(std::ldexp(1.0, low_bit + 32 * d));
-    const std::int32_t* digit[3];
-    double weight[3];
-    for (int k = 0; k < 3; ++k) {
-      int d = digits - 1 - k;
-      digit[k] = sums.digit(std::max(d, 0));
-      weight[k] = d >= 0 ? weights[std::size_t(d)] : 0;
-    }
-    auto three = [=](std::int64_t i) {
-      TwoSum upper = TwoSum::of(digit[0][i] * weight[0], digit[1][i] * weight[1]);
-      TwoSum all = TwoSum::of(upper.sum, digit[2][i] * weight[2]);
-      TwoSum pair = TwoSum::of(all.sum, upper.rest + all.rest);
-      return ExactPair{pair.sum + 0.0, pair.rest, 0};
-    };
-    if (digits <= 3)
-      inexact = fill(three);
-    else
-      inexact = fill([&](std::int64_t i) {
-        ExactPair pair = three(i);
-        for (int d = digits - 4; d >= 0; --d)
-          pair = added(pair, sums.digit(d)[i] * weights[std::size_t(d)]);
-        return pair;
-      });
+    auto* kernel = kernels_of(best_instruction_set()).pairs_of_digits;
+    inexact = fill_blocks([&](std::int64_t begin, const PairBlock& block) {
+      return kernel({sums.digit(0) + begin, sums.count(), digits, weights.data()}, block);
+    });
   } else {
     high.assign(std::size_t(count), 0);
     inexact.resize(std::size_t(count));
@@ -150,24 +152,33 @@ void ExactContent::fill_with(const CarriedSums& sums) {
   if (!inexact.empty()) settle(inexact, sums.taken(inexact));
 }
 
-CarriedSums ExactContent::digits_at(gsl::span<const std::int64_t> places) const {
+DigitRange ExactContent::range_at(gsl::span<const std::int64_t> places) const {
   BitRange bits;
   for (std::int64_t i : places) {
     bits.add(high[std::size_t(i)]);
     if (!low.empty()) bits.add(low[std::size_t(i)]);
   }
   DigitRange range = bits.digits(2);
-  if (!wide_places.empty()) range = range.joined({wide.low(), wide.digit_count() + 1});
-  DigitSums sums(std::int64_t(places.size()), range);
+  return wide_places.empty() ? range : range.joined({wide.low(), wide.digit_count() + 1});
+}
+
+void ExactContent::add_at(gsl::span<const std::int64_t> places, DigitSums& sums) const {
+  auto found = wide_places.begin();
   for (std::size_t k = 0; k < places.size(); ++k) {
     auto i = std::size_t(places[k]);
     sums.add(std::int64_t(k), high[i]);
     if (!low.empty() && low[i] != 0) sums.add(std::int64_t(k), low[i]);
     if (wide_places.empty()) continue;
-    auto found = std::lower_bound(wide_places.begin(), wide_places.end(), places[k]);
+    if (found == wide_places.end() || *found > places[k]) found = wide_places.begin();
+    if (*found < places[k]) found = std::lower_bound(found, wide_places.end(), places[k]);
     if (found != wide_places.end() && *found == places[k])
-      sums.add_sums(wide.slice({found - wide_places.begin(), 1}), std::int64_t(k));
+      sums.add_digits(std::int64_t(k), digits_of(wide, found - wide_places.begin()));
   }
+}
+
+CarriedSums ExactContent::digits_at(gsl::span<const std::int64_t> places) const {
+  DigitSums sums(std::int64_t(places.size()), range_at(places));
+  add_at(places, sums);
   return sums.take();
 }
 
@@ -175,6 +186,7 @@ void ExactContent::settle(gsl::span<const std::int64_t> places, const CarriedSum
   SIMMESH_CHECK(wide_places.empty(), "wide places beside those that are settled");
   SIMMESH_CHECK(sums.divisor() == 1, "sums over {} settled", sums.divisor());
   if (low.empty()) low.resize(std::size_t(count), 0);
+  const DigitRange products = DigitRange::whole();
   std::vector<std::int64_t> kept;
   for (std::size_t k = 0; k < places.size(); ++k) {
     auto i = std::size_t(places[k]);
@@ -191,7 +203,7 @@ void ExactContent::settle(gsl::span<const std::int64_t> places, const CarriedSum
       set(pair);
       continue;
     }
-    if (!is_kept(sums, std::int64_t(k))) {
+    if (!is_kept(sums, std::int64_t(k), products)) {
       set(rounded_numerator(sums.slice({std::int64_t(k), 1}), divisor));
       continue;
     }

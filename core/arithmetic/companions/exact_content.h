@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <gsl/span>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "core/arithmetic/sums/carried_sums.h"
 #include "core/arithmetic/sums/digit_sums.h"
 #include "core/arithmetic/sums/leading_bits.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 
@@ -39,6 +41,9 @@ struct ExactContent {
 
   // digits_at returns the numerators at some places as sums over 1.
   CarriedSums digits_at(gsl::span<const std::int64_t> places) const;
+  // add_at adds the numerator at places[k] to sum k; range_at is the range that one such sum needs.
+  void add_at(gsl::span<const std::int64_t> places, DigitSums& sums) const;
+  DigitRange range_at(gsl::span<const std::int64_t> places) const;
 
   // settle sets the values at some places, ascending, to sums over 1. A value with more than 32
   // digits between its first and last one that isn't 0, or with digits that no product of two
@@ -48,6 +53,10 @@ struct ExactContent {
   // fill sets the values to count pairs f(i), and returns the places where these aren't exact.
   template <class F>
   std::vector<std::int64_t> fill(const F& f);
+  // fill_blocks does so by f(begin, block), which writes a block of results from place `begin` on
+  // and returns how many of them it lists (see PairBlock).
+  template <class F>
+  std::vector<std::int64_t> fill_blocks(const F& f);
   // fill_with sets the values to all sums over 1.
   void fill_with(const CarriedSums& sums);
   // drop_zero_lows empties `low` where all of it is 0.
@@ -90,6 +99,25 @@ std::vector<std::int64_t> ExactContent::fill(const F& f) {
   }
   drop_zero_lows();
   return inexact;
+}
+
+template <class F>
+std::vector<std::int64_t> ExactContent::fill_blocks(const F& f) {
+  high.resize(std::size_t(count));
+  low.resize(std::size_t(count));
+  std::vector<std::int64_t> places;
+  std::int32_t inexact[pair_block_size];
+  bool has_lows = false;
+  for (std::int64_t begin = 0; begin < count; begin += pair_block_size) {
+    int listed = f(begin, PairBlock{.high = high.data() + begin,
+                                    .low = low.data() + begin,
+                                    .count = std::min(pair_block_size, count - begin),
+                                    .inexact = inexact,
+                                    .has_lows = &has_lows});
+    for (int k = 0; k < listed; ++k) places.push_back(begin + inexact[k]);
+  }
+  if (!has_lows) low.clear();
+  return places;
 }
 
 }  // namespace simmesh

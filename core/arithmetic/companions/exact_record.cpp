@@ -42,12 +42,6 @@ bool are_all_in_order(const std::vector<std::int64_t>& places, std::int64_t coun
   return true;
 }
 
-void check_elements(const ElementsOfStorage& elements, const ExactValues& values) {
-  if (values.count() != elements.array.count())
-    raise(ErrorKind::value_error, "companions/record", "expected {} elements, got {}",
-          values.count(), elements.array.count());
-}
-
 // True if any value is negative or -0.
 bool has_sign(const ExactValues& values) {
   const std::vector<double>& high = values.content().high;
@@ -77,6 +71,22 @@ ExactValues combined(const ExactValues& elements, const std::vector<ExactValues>
 }
 
 }  // namespace
+
+RoundedValues RoundedValues::of(const ElementArray& array, const ExactValues& values) {
+  if (values.count() != array.count())
+    raise(ErrorKind::value_error, "companions/record", "expected {} elements, got {}",
+          values.count(), array.count());
+  RoundedValues rounded{.bytes = values.round(array.dtype)};
+  rounded.are_elements = values.are_elements(array.dtype, rounded.bytes.data());
+  rounded.whole_count = std::count(rounded.are_elements.begin(), rounded.are_elements.end(), 1);
+  return rounded;
+}
+
+RoundedValues RoundedValues::written(const ElementArray& array, const ExactValues& values) {
+  RoundedValues rounded = of(array, values);
+  write_row_major(array, rounded.bytes.data());
+  return rounded;
+}
 
 const ExactRecord::Table* ExactRecord::find_table(std::int64_t element_bytes) const {
   for (const Table& table : tables_)
@@ -233,15 +243,19 @@ void ExactRecord::set_run(Table& table, std::int64_t first, const ExactValues& v
               std::size_t(count * table.element_bytes));
 }
 
-// Where most values are more than their elements, all are kept, so that they are read together.
-void ExactRecord::keep_row_major(const ElementsOfStorage& elements, const ExactValues& values,
-                                 const std::byte* rounded) {
+// Where more than a few values are more than their elements, all are kept, so that they are read
+// together.
+void ExactRecord::keep(const ElementsOfStorage& elements, const ExactValues& values,
+                       const RoundedValues& rounded_values) {
+  std::lock_guard lock(mutex_);
   const ElementArray& array = elements.array;
+  const std::byte* rounded = rounded_values.bytes.data();
+  const std::vector<char>& are_elements = rounded_values.are_elements;
   std::int64_t size = array.element_bytes(), count = values.count();
+  std::int64_t trivial = rounded_values.whole_count;
   clear_others(elements, size);
-  std::vector<char> are_elements = values.are_elements(array.dtype, rounded);
-  std::int64_t trivial = std::count(are_elements.begin(), are_elements.end(), 1);
-  bool keeps_all = 2 * trivial < count, is_run = is_row_major(array) && elements.offset % size == 0;
+  bool keeps_all = 8 * (count - trivial) > count,
+       is_run = is_row_major(array) && elements.offset % size == 0;
   if (trivial == count && !find_table(size)) return;
   Table& table = table_for(size);
   if (is_run && trivial == count) return clear_range(table, elements.offset / size, count);
@@ -271,18 +285,11 @@ void ExactRecord::keep_row_major(const ElementsOfStorage& elements, const ExactV
 }
 
 void ExactRecord::write(const ElementsOfStorage& elements, const ExactValues& values) {
-  check_elements(elements, values);
-  std::vector<std::byte> rounded = values.round(elements.array.dtype);
-  write_row_major(elements.array, rounded.data());
-  std::lock_guard lock(mutex_);
-  keep_row_major(elements, values, rounded.data());
+  keep(elements, values, RoundedValues::written(elements.array, values));
 }
 
 void ExactRecord::keep(const ElementsOfStorage& elements, const ExactValues& values) {
-  check_elements(elements, values);
-  std::vector<std::byte> rounded = values.round(elements.array.dtype);
-  std::lock_guard lock(mutex_);
-  keep_row_major(elements, values, rounded.data());
+  keep(elements, values, RoundedValues::of(elements.array, values));
 }
 
 void ExactRecord::drop(const ElementsOfStorage& elements) {
@@ -292,6 +299,9 @@ void ExactRecord::drop(const ElementsOfStorage& elements) {
   const Table* known = find_table(elements.array.element_bytes());
   if (!known) return;
   Table& table = table_for(elements.array.element_bytes());
+  std::int64_t size = elements.array.element_bytes();
+  if (is_row_major(elements.array) && elements.offset % size == 0)
+    return clear_range(table, elements.offset / size, elements.array.count());
   for (std::int64_t place : storage_places(elements))
     if (place < std::int64_t(table.slots.size())) clear(table.slots[std::size_t(place)]);
 }

@@ -17,6 +17,21 @@ struct ElementsOfStorage {
   std::int64_t offset = 0;
 };
 
+// RoundedValues are exact values as elements of a dtype, each rounded once, and says which of them
+// are all of their values.
+struct RoundedValues {
+  std::vector<std::byte> bytes;
+  std::vector<char> are_elements;
+  std::int64_t whole_count = 0;  // of values that are their elements
+
+  // written rounds values into an array. Raises a ValueError for another number of elements.
+  static RoundedValues written(const ElementArray& array, const ExactValues& values);
+  // of writes nothing.
+  static RoundedValues of(const ElementArray& array, const ExactValues& values);
+
+  bool are_all_elements() const { return whole_count == std::int64_t(are_elements.size()); }
+};
+
 // ExactRecord keeps the exact values behind the elements of one storage. Each is kept with the bits
 // that its element had when it was written, and counts only while the element has these bits: so
 // views and aliases of the storage need no teaching, and whoever else writes to it ends the value
@@ -43,6 +58,8 @@ class ExactRecord {
   // keep does so for elements that are written already, and keeps nothing for one whose bits aren't
   // those of its value.
   void keep(const ElementsOfStorage& elements, const ExactValues& values);
+  void keep(const ElementsOfStorage& elements, const ExactValues& values,
+            const RoundedValues& rounded);
   // drop ends what stands behind the elements.
   void drop(const ElementsOfStorage& elements);
 
@@ -75,8 +92,6 @@ class ExactRecord {
                const std::byte* rounded);
   void make_room(Table& table, std::int64_t end);
   void clear_others(const ElementsOfStorage& elements, std::int64_t element_bytes);
-  void keep_row_major(const ElementsOfStorage& elements, const ExactValues& values,
-                      const std::byte* rounded);
   std::uint32_t add_block(const ExactValues& values);
 
   std::int64_t storage_bytes_;

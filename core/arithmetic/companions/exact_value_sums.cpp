@@ -46,7 +46,7 @@ class LongSums {
     if (!content_.low.empty()) sums_->add(place, content_.low[std::size_t(i)]);
     auto found = std::lower_bound(content_.wide_places.begin(), content_.wide_places.end(), i);
     if (found != content_.wide_places.end() && *found == i)
-      sums_->add_sums(content_.wide.slice({found - content_.wide_places.begin(), 1}), place);
+      sums_->add_digits(place, digits_of(content_.wide, found - content_.wide_places.begin()));
   }
 
   void settle(ExactContent& result) { result.settle(places_, sums_->take()); }
@@ -95,7 +95,11 @@ ExactContent summed(const ExactContent& terms, const SumDims& dims) {
   for (std::int64_t place : inexact) is_long[std::size_t(place)] = 1;
   for (std::int64_t place : terms.wide_places) is_long[std::size_t(sum_at(place))] = 1;
   LongSums sums(terms, is_long, dims.count);
-  for (std::int64_t i = 0; i < terms.count; ++i) sums.add(sum_at(i), i);
+  for (std::int64_t sum = 0; sum < result.count; ++sum) {
+    if (!is_long[std::size_t(sum)]) continue;
+    std::int64_t first = sum / dims.inner * dims.count * dims.inner + sum % dims.inner;
+    for (std::int64_t k = 0; k < dims.count; ++k) sums.add(sum, first + k * dims.inner);
+  }
   sums.settle(result);
   return result;
 }

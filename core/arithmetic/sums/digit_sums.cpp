@@ -34,6 +34,36 @@ Split split(double x) {
 
 bool is_finite(double x) { return x - x == 0; }
 
+// NonZeroDigits are the digits of a sum from the first to the last one that isn't 0.
+class NonZeroDigits {
+ public:
+  explicit NonZeroDigits(const SumDigits& sum) : low_(sum.low) {
+    int begin = 0, end = sum.count;
+    while (end > 0 && sum[end - 1] == 0) --end;
+    while (begin < end && sum[begin] == 0) ++begin;
+    low_ += begin;
+    count_ = end - begin;
+    if (count_ > at_hand) {
+      long_.resize(std::size_t(count_));
+      digits_ = long_.data();
+    }
+    for (int d = 0; d < count_; ++d) digits_[d] = sum[begin + d];
+  }
+  NonZeroDigits(const NonZeroDigits&) = delete;
+  NonZeroDigits& operator=(const NonZeroDigits&) = delete;
+
+  int low() const { return low_; }
+  int count() const { return count_; }
+  std::int64_t operator[](int d) const { return digits_[d]; }
+
+ private:
+  static constexpr int at_hand = 16;
+  std::int64_t short_[at_hand];
+  std::vector<std::int64_t> long_;
+  std::int64_t* digits_ = short_;
+  int low_, count_ = 0;
+};
+
 // Returns the bits that finite terms other than 0 take up.
 template <class T>
 DigitRange range_of(const T* terms, std::int64_t count) {
@@ -151,6 +181,36 @@ void DigitSums::add_sums(const CarriedSums& sums, std::int64_t first) {
     add_non_finite(first + std::int64_t(i), sums.non_finite()[i]);
 }
 
+void DigitSums::add_digits(std::int64_t i, const SumDigits& digits) {
+  make_room(1);
+  int first = digits.low - range_.low;
+  SIMMESH_CHECK(first >= 0 && first + digits.count <= range_.count, "digits {} to {} of {}", first,
+                first + digits.count, range_.count);
+  std::int64_t* place = digits_at(first) + i;
+  for (int d = 0; d < digits.count; ++d, place += count_) *place += digits[d];
+}
+
+// Digit k of the product is the sum of the products of those that are k digits away in all, and of
+// what the one below carries.
+void DigitSums::add_product(std::int64_t i, const SumDigits& a, const SumDigits& b) {
+  NonZeroDigits x(a), y(b);
+  if (x.count() == 0 || y.count() == 0) return;
+  make_room(1);
+  int count = x.count() + y.count(), first = x.low() + y.low() - range_.low;
+  SIMMESH_CHECK(first >= 0 && first + count <= range_.count, "a product in digits {} to {} of {}",
+                first, first + count, range_.count);
+  std::int64_t* place = digits_at(first) + i;
+  Int128 carried = 0;
+  for (int k = 0; k < count; ++k, place += count_) {
+    int begin = std::max(0, k - y.count() + 1), end = std::min(k + 1, x.count());
+    for (int d = begin; d < end; ++d) carried += x[d] * y[k - d];
+    auto share = std::int32_t(std::uint32_t(carried));
+    *place += share;
+    carried = (carried - share) >> 32;
+  }
+  SIMMESH_CHECK(carried == 0, "a product beyond digit {}", first + count - 1);
+}
+
 CarriedSums DigitSums::take(std::int64_t divisor) {
   carry();
   since_carry_ = 0;
@@ -167,10 +227,13 @@ CarriedSums DigitSums::take(std::int64_t divisor) {
   result.divisor_ = divisor;
   result.digits_.resize(std::size_t(count_ * (end - begin)));
   std::int32_t* out = result.digits_.data();
-  for (const std::int64_t *x = digits_at(begin), *last = digits_at(end); x != last; ++x, ++out) {
-    *out = std::int32_t(*x);
-    SIMMESH_CHECK(*out == *x, "a sum beyond its highest digit");
+  const std::int64_t* digits = digits_at(begin);
+  std::int64_t beyond = 0;
+  for (std::int64_t k = 0; k < count_ * (end - begin); ++k) {
+    out[k] = std::int32_t(digits[k]);
+    beyond |= out[k] ^ digits[k];
   }
+  SIMMESH_CHECK(beyond == 0, "a sum beyond its highest digit");
   result.non_finite_ = std::move(non_finite_);
   non_finite_.clear();
   std::fill(digits_.begin(), digits_.end(), 0);

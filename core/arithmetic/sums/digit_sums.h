@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/arithmetic/sums/carried_sums.h"
+#include "core/arithmetic/sums/leading_bits.h"
 #include "core/check/int128.h"
 
 namespace simmesh {
@@ -44,6 +45,9 @@ class DigitSums {
   void add_integer(std::int64_t i, Int128 k, int exponent);
   // add_sums adds one sum a place, from `first` on. The divisors must be 1.
   void add_sums(const CarriedSums& sums, std::int64_t first = 0);
+  // add_digits adds one sum over 1, and add_product the product of two.
+  void add_digits(std::int64_t i, const SumDigits& digits);
+  void add_product(std::int64_t i, const SumDigits& a, const SumDigits& b);
   // add_non_finite counts terms that aren't finite.
   void add_non_finite(std::int64_t i, std::int64_t terms);
 

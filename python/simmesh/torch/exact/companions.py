@@ -13,36 +13,21 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
 
-from simmesh._core.exact import Record, Values
-
-#: Entries that are worth a look for storages that are gone.
-_FEW = 64
-
-
-class _Kept:
-    """The record of one storage. ``is_rounded`` is True for parameters, which carry nothing."""
-
-    __slots__ = ("bytes", "is_rounded", "record", "reference")
-
-    def __init__(self, storage: torch.UntypedStorage) -> None:
-        self.reference = StorageWeakRef(storage)
-        self.bytes = storage.nbytes()
-        self.record: Record | None = None
-        self.is_rounded = False
-
-    def record_for(self, bytes: int) -> Record | None:
-        """The record, which is forgotten once the storage has another size."""
-        if bytes != self.bytes:
-            self.bytes = bytes
-            self.record = None
-        return self.record
-
-
-# By the address of torch's storage object, which isn't used again while a weak reference exists.
-_kept: dict[int, _Kept] = {}
-_next_look = _FEW
+from simmesh._core.exact import (
+    Record,
+    Values,
+    carried,
+    drop,
+    exact_operand,
+    has,
+    is_rounded,
+    keep,
+    kept_nbytes,
+    record_of,
+    record_to_keep,
+    round_parameter,
+)
 
 
 class _Scope(threading.local):
@@ -81,19 +66,8 @@ def values(tensor: torch.Tensor) -> Values:
     return Values.of(tensor) if scope.steps else unrounded(tensor)
 
 
-def unrounded(tensor: torch.Tensor) -> Values:
-    """The values that sums of products read: exact ones everywhere, and the rounded roots of
-    norms.
-    """
-    found = carried(tensor)
-    return Values.of(tensor) if found.is_root else found
-
-
-def carried(tensor: torch.Tensor) -> Values:
-    """The values that copies and collectives move: exact ones everywhere, roots as roots."""
-    record = record_of(tensor)
-    found = None if record is None else record.read(tensor)
-    return Values.of(tensor) if found is None else found
+#: The values that sums of products read: exact ones everywhere, and the rounded roots of norms.
+unrounded = exact_operand
 
 
 def write(tensor: torch.Tensor, result: Values) -> None:
@@ -105,35 +79,6 @@ def write(tensor: torch.Tensor, result: Values) -> None:
         keep(tensor, result)
 
 
-def keep(tensor: torch.Tensor, moved: Values) -> None:
-    """Rounds moved values into a tensor and keeps them, unless it belongs to a parameter. Sums and
-    products of matrices keep theirs in an optimizer's step too: they may be parts over ranks.
-    """
-    if tensor.numel() == 0:
-        return
-    record = record_to_keep(tensor)
-    if record is None:
-        moved.round_into(tensor)
-    else:
-        record.write(tensor, moved)
-
-
-def record_to_keep(tensor: torch.Tensor) -> Record | None:
-    """The record of a floating tensor's storage, which is made where there is none; None for a
-    parameter's storage. A tensor of another dtype gets no record of its own.
-    """
-    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
-        return record_of(tensor)
-    storage = tensor.untyped_storage()
-    kept = _entry(storage)
-    if kept.is_rounded:
-        return None
-    record = kept.record_for(storage.nbytes())
-    if record is None:
-        record = kept.record = Record(kept.bytes)
-    return record
-
-
 def keep_product(tensor: torch.Tensor, result: Values) -> None:
     """Rounds a product of matrices into a tensor and keeps it, in an optimizer's step too."""
     if scope.steps:
@@ -141,65 +86,18 @@ def keep_product(tensor: torch.Tensor, result: Values) -> None:
     keep(tensor, result)
 
 
-def drop(tensor: torch.Tensor) -> None:
-    """Forgets what stands behind the elements of a tensor."""
-    record = record_of(tensor) if tensor.numel() else None
-    if record is not None:
-        record.drop(tensor)
-
-
-def has(tensor: torch.Tensor) -> bool:
-    """True if something may stand behind elements of the tensor's storage."""
-    return record_of(tensor) is not None
-
-
-def record_of(tensor: torch.Tensor) -> Record | None:
-    """The record of a tensor's storage; None where nothing was kept for it."""
-    storage = tensor.untyped_storage()
-    kept = _kept.get(storage._cdata)
-    if kept is None or kept.record is None:
-        return None
-    return kept.record_for(storage.nbytes())
-
-
-def round_parameter(tensor: torch.Tensor) -> None:
-    """Lets a parameter's storage carry nothing, from now on."""
-    kept = _entry(tensor.untyped_storage())
-    kept.is_rounded = True
-    kept.record = None
-
-
 def is_parameter(tensor: torch.Tensor) -> bool:
     """True for an element of a parameter's storage, or the parameter itself."""
-    kept = _kept.get(tensor.untyped_storage()._cdata)
-    return (kept is not None and kept.is_rounded) or isinstance(tensor, torch.nn.Parameter)
+    return isinstance(tensor, torch.nn.Parameter) or is_rounded(tensor)
 
 
 def nbytes() -> int:
     """The bytes that all records take."""
-    _forget_dead()
-    return sum(kept.record.nbytes for kept in _kept.values() if kept.record is not None)
-
-
-def _entry(storage: torch.UntypedStorage) -> _Kept:
-    global _next_look
-    address = storage._cdata
-    kept = _kept.get(address)
-    if kept is not None:
-        return kept
-    if len(_kept) >= _next_look:
-        _forget_dead()
-        _next_look = max(_FEW, len(_kept) * 3 // 2)
-    kept = _kept[address] = _Kept(storage)
-    return kept
-
-
-def _forget_dead() -> None:
-    for address in [at for at, kept in _kept.items() if kept.reference.expired()]:
-        del _kept[address]
+    return kept_nbytes()
 
 
 __all__ = [
     "Record", "Values", "carried", "drop", "has", "is_parameter", "keep", "keep_product", "nbytes",
-    "outside_of_steps", "record_of", "round_parameter", "scope", "unrounded", "values", "write",
+    "outside_of_steps", "record_of", "record_to_keep", "round_parameter", "scope", "unrounded",
+    "values", "write",
 ]  # fmt: skip

@@ -137,11 +137,15 @@ def _each(base: str, is_in_place: bool, func: Operator, args: tuple[Any, ...],
     names = [each.name for each in func._schema.arguments]
     given = {**dict(zip(names, args)), **options}
     tensors = given.pop(names[0])
-    results = [
-        in_mode(_call, base, is_in_place, tensor, _of_one(given, index))
+    results = in_mode(_call_each, base, is_in_place, tensors, given)
+    return None if is_in_place else results
+
+
+def _call_each(base: str, is_in_place: bool, tensors: Any, given: dict[str, Any]) -> list[Any]:
+    return [
+        _call(base, is_in_place, tensor, _of_one(given, index))
         for index, tensor in enumerate(tensors)
     ]
-    return None if is_in_place else results
 
 
 def _of_one(given: dict[str, Any], index: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from simmesh import _core
 from simmesh.torch import rank_state
-from simmesh.torch.exact import companions, complex_numbers, custom, tables
+from simmesh.torch.exact import companions, complex_numbers, custom, quick, tables
 from simmesh.torch.exact.accesses import UnderWay
 from simmesh.torch.exact.companions import scope
 from simmesh.torch.exact.dispatch import is_floating
@@ -26,11 +26,18 @@ from simmesh.torch.exact.tables import Handler, Operator, tensors_in
 #: Called after each operator with the operator, its arguments, options and result.
 observers: list[Callable[[Operator, tuple[Any, ...], dict[str, Any], Any], None]] = []
 
-_runs: dict[Operator, Handler] = {}
+# By the identity of an operator, which the entry keeps alive: how it is run, and its function.
+_runs: dict[int, tuple[int, Callable[..., Any], Operator]] = {}
+_HANDLED, _PASSED, _VIEWED = range(3)
 
 
 class ExactMode(TorchDispatchMode):
     """Computes the operators of this thread with exact values, below autograd."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False, since ranks compile nothing and torch's guard takes longer than this mode."""
+        return False
 
     def __torch_dispatch__(
         self, func: Operator, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -42,10 +49,13 @@ class ExactMode(TorchDispatchMode):
             return func(*args, **options) if issubclass(each, FakeTensor) else NotImplemented
         if scope.under_way:
             scope.under_way.check(func, args, options)
-        run = _runs.get(func)
-        if run is None:
-            run = _runs[func] = _run_of(func)
-        result = run(func, args, options)
+        way, run, _ = _runs.get(id(func)) or _enter(func)
+        if way == _HANDLED:
+            result = run(func, args, options)
+        else:
+            if way == _VIEWED and args[0].__class__ is torch.nn.Parameter:
+                _note_parameter(args[0])
+            result = run(*args, **options)
         if observers:
             for observe in observers:
                 observe(func, args, options, result)
@@ -79,17 +89,33 @@ def exact_operators(check_accesses: bool = True) -> Iterator[ExactMode]:
 
 def forget(func: Operator) -> None:
     """Lets the table be asked again for an operator."""
-    _runs.pop(func, None)
+    _runs.pop(id(func), None)
 
 
-def _run_of(func: Operator) -> Handler:
-    """The function that runs an operator in the mode."""
+def _enter(func: Operator) -> tuple[int, Callable[..., Any], Operator]:
     entry = tables.entry_of(func)
-    writes = kinds_of(func)
     if entry is not None and entry.kind == "safe":
         if entry.family == "random":
-            return drawn
-        return _WriteSafe(func, writes) if writes and entry.family != "views" else _safe
+            found = (_HANDLED, drawn, func)
+        elif entry.family == "views":
+            found = (_VIEWED, _torchs(func), func)
+        elif writes := kinds_of(func):
+            found = (_HANDLED, _WriteSafe(func, writes), func)
+        else:
+            found = (_PASSED, _torchs(func), func)
+    else:
+        found = (_HANDLED, _run_of(func, entry), func)
+    _runs[id(func)] = found
+    return found
+
+
+def _torchs(func: Operator) -> Callable[..., Any]:
+    """Torch's own function, without the Python method that calls it."""
+    return func._op if type(func) is torch._ops.OpOverload else func
+
+
+def _run_of(func: Operator, entry: tables.Entry | None) -> Handler:
+    """The function that computes an operator in the mode, or refuses it."""
     if entry is None or entry.kind == "refused":
         return _Refused(entry.reason if entry is not None else "")
     assert entry.handler is not None
@@ -97,18 +123,14 @@ def _run_of(func: Operator) -> Handler:
         return entry.handler
     if entry.family == "operators of programs":
         return _Composed(entry.handler)
-    return _Computed(func, entry.handler, writes)
+    run = _Computed(func, entry.handler, kinds_of(func))
+    form = quick.FORMS.get(tables.name_of(func))
+    return run if form is None else form(_torchs(func), run)
 
 
-def _safe(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    _note_parameters(args)
-    return func(*args, **options)
-
-
-def _note_parameters(args: tuple[Any, ...]) -> None:
-    for each in args:
-        if isinstance(each, torch.nn.Parameter) and companions.has(each):
-            companions.round_parameter(each)
+def _note_parameter(each: torch.Tensor) -> None:
+    if companions.has(each):
+        companions.round_parameter(each)
 
 
 class _WriteSafe:
@@ -117,9 +139,10 @@ class _WriteSafe:
     def __init__(self, func: Operator, writes: tuple[str, ...]) -> None:
         names = [each.name for each in func._schema.arguments]
         self._places = [(names.index(name), name) for name in writes]
+        self._torchs = _torchs(func)
 
     def __call__(self, func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        result = func(*args, **options)
+        result = self._torchs(*args, **options)
         for each in _written(self._places, args, options):
             companions.drop(each)
         return result
@@ -141,6 +164,8 @@ class _Computed:
         self._places = [(names.index(name), name) for name in writes]
 
     def __call__(self, func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        if args and all(map(_is_plain, args)) and not options:
+            return self._computed(func, args, options)
         involved = False
         for each in _tensors(args, options):
             if not is_floating(each):
@@ -152,19 +177,23 @@ class _Computed:
             if each.dtype.is_complex:
                 return _of_complex(func, args, options)
             involved = True
-            if isinstance(each, torch.nn.Parameter) and companions.has(each):
-                companions.round_parameter(each)
+            if isinstance(each, torch.nn.Parameter):
+                _note_parameter(each)
         if not involved and not _asks_for_floating(options):
             return func(*args, **options)
         if complex in map(type, args):
             return _of_complex(func, args, options)
+        return self._computed(func, args, options)
+
+    def _computed(self, func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         try:
             result = self._handler(func, args, options)
         except NotImplementedError as reason:
             return _Refused(str(reason))(func, args, options)
-        for each in _written(self._places, args, options):
-            if each.requires_grad and each.is_leaf:
-                companions.drop(each)
+        if self._places:
+            for each in _written(self._places, args, options):
+                if each.requires_grad and each.is_leaf:
+                    companions.drop(each)
         return result
 
 
@@ -192,6 +221,19 @@ def _of_complex(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) 
         return handler(func, args, options)
     except NotImplementedError as reason:
         return _Refused(str(reason))(func, args, options)
+
+
+_REAL = frozenset((torch.float32, torch.float64, torch.bfloat16, torch.float16))
+
+
+def _is_plain(value: Any) -> bool:
+    """True for a floating tensor of the CPU. Other arguments are looked at one by one."""
+    return (
+        value.__class__ is torch.Tensor
+        and value.dtype in _REAL
+        and value.is_cpu
+        and value.layout is torch.strided
+    )
 
 
 def _tensors(args: tuple[Any, ...], options: dict[str, Any]) -> Iterator[torch.Tensor]:

@@ -1,4 +1,4 @@
-#include "python/bindings/torch_array.h"
+#include "python/bindings/torch/torch_array.h"
 
 #include <bit>
 #include <nanobind/stl/string.h>
@@ -7,6 +7,7 @@
 
 #include "core/check/error.h"
 #include "core/tensor/strided_copy.h"
+#include "python/bindings/torch/tensor_layout.h"
 
 namespace nb = nanobind;
 
@@ -69,6 +70,16 @@ Numbers numbers_of(nb::handle sequence) {
   return numbers;
 }
 
+ElementArray array_of(const TensorLayout& layout) {
+  ElementArray array{layout.data, layout.dtype, Shape(layout.shape.begin(), layout.shape.end()),
+                     Strides(layout.strides.begin(), layout.strides.end())};
+  if (!layout.is_complex) return array;
+  for (std::int64_t& stride : array.strides) stride *= 2;
+  array.shape.push_back(2);
+  array.strides.push_back(1);
+  return array;
+}
+
 HostArray array_of(nb::handle tensor, const TorchDtype& dtype) {
   HostArray array;
   array.data = std::bit_cast<std::byte*>(nb::cast<std::uintptr_t>(tensor.attr("data_ptr")()));
@@ -113,12 +124,14 @@ HostArray torch_array(nb::handle tensor, ReduceOp reduce) {
 }
 
 bool holds_floats(nb::handle tensor) {
+  if (layout_of(tensor)) return true;
   const TorchDtype& dtype = dtype_of(tensor);
   bool is_number = dtype.carried == Carried::itself || dtype.carried == Carried::complex;
   return is_number && is_floating_point(dtype.carrier);
 }
 
 ElementArray element_array(nb::handle tensor) {
+  if (std::optional<TensorLayout> layout = layout_of(tensor)) return array_of(*layout);
   const TorchDtype& dtype = dtype_of(tensor);
   if (!holds_floats(tensor))
     raise(ErrorKind::type_error, "python/torch_array",

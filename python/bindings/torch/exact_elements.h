@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include "core/arithmetic/companions/exact_record.h"
-#include "python/bindings/torch_array.h"
+#include "python/bindings/torch/torch_array.h"
 
 namespace simmesh::python {
 

@@ -19,12 +19,14 @@ from simmesh.one_device.comparison import (
     same_as_one_device,
 )
 from simmesh.one_device.layout import rows_of
+from simmesh.one_device.placement import placement_of
 
 __all__ = [
     "Comparison",
     "DiffersFromOneDevice",
     "LimitOfExactArithmetic",
     "note",
+    "placement_of",
     "record_one_device",
     "rows_of",
     "same_as_one_device",

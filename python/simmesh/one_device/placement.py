@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simmesh.one_device.layout import Layout
+
 if TYPE_CHECKING:
     import torch
     from torch.distributed.device_mesh import DeviceMesh
@@ -29,7 +31,6 @@ def placement_of(
     import torch
     import torch.distributed as dist
 
-    from simmesh.one_device.layout import Layout
     from simmesh.one_device.search import Allowed, find
     from simmesh.one_device.snapshot import Exact
 
@@ -47,16 +48,17 @@ def placement_of(
     held: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(held, tensor.detach().cpu().contiguous())
     ranks = [Exact(held[rank]) for rank in members]
-    found = find(Exact(whole.detach().cpu().contiguous()), ranks, Layout(*layout), Allowed())
+    found = find(Exact(whole.detach().cpu().contiguous()), ranks, layout, Allowed())
     return None if found is None else found.text
 
 
-def _layout_of(mesh: DeviceMesh | None) -> tuple[tuple[tuple[str, ...], tuple[int, ...]], list[int]]:
-    """The names and sizes of the mesh dims, and the ranks of the mesh in its order."""
+def _layout_of(mesh: DeviceMesh | None) -> tuple[Layout, list[int]]:
+    """The mesh dims, and the ranks of the mesh in its order."""
     import torch.distributed as dist
 
     if mesh is None:
         count = dist.get_world_size()
-        return (("world",), (count,)), list(range(count))
+        return Layout(("world",), (count,)), list(range(count))
     names = mesh.mesh_dim_names or tuple(f"dim {at}" for at in range(mesh.ndim))
-    return (tuple(names), tuple(mesh.shape)), [int(rank) for rank in mesh.mesh.flatten()]
+    layout = Layout(tuple(names), tuple(mesh.shape))
+    return layout, [int(rank) for rank in mesh.mesh.flatten()]

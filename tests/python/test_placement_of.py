@@ -1,4 +1,4 @@
-"""What a tensor on the ranks really is, found from its bits."""
+"""Finds from its bits how a tensor lies on the ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import simmesh
 
 
 def found_on(ranks: int, piece: Any, whole: torch.Tensor) -> list[str | None]:
-    """What every rank finds, where ``piece(rank)`` is what it holds."""
+    """Returns the finding of each rank, where ``piece(rank)`` is what the rank holds."""
 
     def program() -> str | None:
         return simmesh.placement_of(piece(dist.get_rank()), whole)

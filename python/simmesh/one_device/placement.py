@@ -1,4 +1,4 @@
-"""Finds what a tensor on the ranks really is: from its bits, without any declaration."""
+"""Finds how a tensor really lies on the ranks: from its bits, without any declaration."""
 
 from __future__ import annotations
 

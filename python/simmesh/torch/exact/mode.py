@@ -94,6 +94,7 @@ def forget(func: Operator) -> None:
 
 def _enter(func: Operator) -> tuple[int, Callable[..., Any], Operator]:
     entry = tables.entry_of(func)
+    found: tuple[int, Callable[..., Any], Operator]
     if entry is not None and entry.kind == "safe":
         if entry.family == "random":
             found = (_HANDLED, drawn, func)

@@ -13,6 +13,11 @@ endif()
 install(EXPORT simmesh NAMESPACE simmesh:: FILE simmesh-targets.cmake
   DESTINATION ${simmesh_package_folder})
 
+# The lists of cmake/dependencies.cmake, as words of a list in the installed file.
+foreach(list simmesh_packages simmesh_modules simmesh_component_packages)
+  list(JOIN ${list} "\" \"" words)
+  set(${list}_quoted "\"${words}\"")
+endforeach()
 configure_package_config_file(cmake/simmesh-config.cmake.in ${PROJECT_BINARY_DIR}/simmesh-config.cmake
   INSTALL_DESTINATION ${simmesh_package_folder} NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/simmesh-config-version.cmake

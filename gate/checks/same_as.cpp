@@ -44,12 +44,15 @@ bool asks_for_same_as(const GateFile& gate) { return !gate.expect.same_as.empty(
 
 // Returns the reason for the difference of an unused parameter; empty for any other difference.
 std::string reason_of(const GateFile& gate, const Difference& difference) {
-  if (!difference.is_extra_zeros || !gate.parallel.fsdp ||
-      !gate.parallel.fsdp->settings.reduces_unused_params)
-    return "";
-  return "; no rank used this parameter in the step, so one device has no gradient for it and "
-         "its optimiser leaves it unchanged, but reduce_scatter_unused_params reduces zeros, to "
-         "which the optimiser applies weight decay and momentum";
+  const GateParallel& parallel = gate.parallel;
+  bool has_fsdp_zeros = parallel.fsdp && parallel.fsdp->settings.reduces_unused_params;
+  if (!difference.is_extra_zeros || (!has_fsdp_zeros && !parallel.zero)) return "";
+  return fmt::format(
+      "; no rank used this parameter in the step, so one device has no gradient for "
+      "it and its optimiser leaves it unchanged, but {}, to which the optimiser "
+      "applies weight decay and momentum",
+      has_fsdp_zeros ? "reduce_scatter_unused_params reduces zeros"
+                     : "ZeRO's buffers of gradients hold zeros");
 }
 
 void check_other_run(const OtherRun& other, CheckedRun& checked) {

@@ -1,5 +1,6 @@
 #include "gate/tables/tensor.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "gate/tables/model.h"
@@ -16,16 +17,30 @@ std::int64_t integer_or(const nn::ModelNode& node, const std::string& field,
   return value ? *value : otherwise;
 }
 
-// Checks that every rank gets equally many heads.
-void check_heads(const GateTable& table, const nn::ModelNode& node, std::int64_t ranks) {
+void check_divides(const GateTable& table, std::int64_t count, const char* what,
+                   std::int64_t ranks) {
+  if (count % ranks != 0)
+    table.reject("mesh",
+                 fmt::format("a dim that divides the {} {}, got {} ranks", count, what, ranks));
+}
+
+// Checks that every rank gets equally many heads, and equally many columns between fc1 and fc2: the
+// layers pass plain pieces to each other.
+void check_columns(const GateTable& table, const nn::ModelNode& node, std::int64_t ranks) {
   if (node.kind == "attention") {
     std::int64_t heads = integer_or(node, "heads", 1);
-    for (std::int64_t count : {heads, integer_or(node, "kv_heads", heads)})
-      if (count % ranks != 0)
-        table.reject("mesh",
-                     fmt::format("a dim that divides the {} heads, got {} ranks", count, ranks));
+    check_divides(table, heads, "heads", ranks);
+    check_divides(table, integer_or(node, "kv_heads", heads), "heads", ranks);
   }
-  for (const nn::ModelNode& child : node.children) check_heads(table, child, ranks);
+  if (node.kind == "moe")
+    check_divides(table, integer_or(node, "hidden", ranks), "hidden columns of an expert", ranks);
+  bool has_second = std::any_of(node.children.begin(), node.children.end(),
+                                [](const nn::ModelNode& child) { return child.name == "fc2"; });
+  for (const nn::ModelNode& child : node.children) {
+    if (has_second && child.name == "fc1")
+      check_divides(table, integer_or(child, "out", ranks), "columns of fc1", ranks);
+    check_columns(table, child, ranks);
+  }
 }
 
 // True if there is dropout between the layers of a pair. Each rank has some columns there, and
@@ -48,7 +63,7 @@ GateTensor read_gate_tensor(GateTable& table, const GateLayout& layout,
   tensor.mesh = table.word("mesh", layout.names.back(), layout.names);
   tensor.form.sequence_parallel = table.boolean("sequence_parallel", false);
   table.finish();
-  check_heads(table, model, layout.shape[layout.index_of(tensor.mesh)]);
+  check_columns(table, model, layout.shape[layout.index_of(tensor.mesh)]);
   nn::ModulePtr shapes = nn::build(model, {.device = nn::Device::meta});
   if (tensor_plan(*shapes, {}).empty())
     table.reject("mesh", "a model with attention, or with layers fc1 and fc2");

@@ -130,7 +130,9 @@ std::optional<Failure> FailureReport::of_rank() const {
 }
 
 Failure FailureReport::of_standstill(const Picks& picks) const {
-  if (!picks.error().empty()) return {.kind = Failure::Kind::schedule, .message = picks.error()};
+  if (!picks.error().empty())
+    return {
+        .kind = Failure::Kind::schedule, .message = picks.error(), .exception = picks.shortage()};
   if (picks.was_interrupted())
     return {
         .kind = Failure::Kind::interrupt,

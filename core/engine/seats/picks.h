@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,8 @@ class Picks {
   }
 
   // next removes one of the runnable ranks and returns it. no_rank means that none is left, that
-  // the run was interrupted, or that the policy can't continue.
+  // the run was interrupted, or that the policy can't continue, such as for want of memory: next
+  // raises nothing.
   RankId next() {
     if (is_ending_) [[unlikely]]
       return next_to_end();
@@ -40,15 +43,12 @@ class Picks {
       return no_rank;
     }
     if (runnable_ == 0) return no_rank;
-    RankId rank = policy_->pick();
-    if (rank == no_rank) [[unlikely]] {
-      take_error();
+    RankId rank = choose();
+    if (rank == no_rank) [[unlikely]]
       return no_rank;
-    }
     --runnable_;
     step_.store(step() + 1, std::memory_order_relaxed);
     hash_.fold(rank);
-    if (keeps_choices_) choices_.push_back(rank);
     return rank;
   }
 
@@ -86,7 +86,25 @@ class Picks {
   void begin_ending(std::size_t ranks);
   bool is_ending() const { return is_ending_; }
 
+  // shortage is the exception of a policy that had no memory; null without one.
+  const std::exception_ptr& shortage() const { return shortage_; }
+
  private:
+  RankId choose() {
+    try {
+      RankId rank = policy_->pick();
+      if (rank == no_rank) [[unlikely]]
+        take_error();
+      else if (keeps_choices_)
+        choices_.push_back(rank);
+      return rank;
+    } catch (const std::bad_alloc&) {
+      shortage_ = std::current_exception();
+      error_.swap(no_memory_);
+      return no_rank;
+    }
+  }
+
   RankId next_to_end();
   void take_error();
 
@@ -96,6 +114,9 @@ class Picks {
   std::size_t runnable_ = 0;
   std::vector<RankId> choices_;
   std::string error_;
+  // The text is made before memory runs out.
+  std::string no_memory_ = "expected memory to choose the next rank and note the choice, got none";
+  std::exception_ptr shortage_;
   std::atomic<bool> interrupt_is_asked_ = false;
   bool was_interrupted_ = false;
   bool is_ending_ = false;

@@ -42,6 +42,11 @@ TEST(GateTensor, RefusesWhatDoesNotGoTogether) {
       "[mesh]\nshape = [3]\n[model]\nkind = \"transformer\"\nwidth = 8\nheads = 4\n"
       "[data]\nsequence = 4\n[parallel]\ntensor = {}\n",
       "a dim that divides the 4 heads");
+  expect_refused(tensor_gate("tensor = {}", "hidden = 9\n"),
+                 "a dim that divides the 9 columns of fc1, got 4 ranks");
+  std::string experts = tensor_gate("tensor = {}", "experts = 2\ntop_k = 1\nhidden = 6\n");
+  experts.replace(experts.find("transformer"), 11, "moe");
+  expect_refused(experts, "a dim that divides the 6 hidden columns of an expert, got 4 ranks");
   expect_refused("[mesh]\nshape = [2]\n[parallel]\ntensor = {}\n", "a model with attention");
   expect_refused(
       "[mesh]\nshape = [2]\n[model]\nlayers = 3\ndropout = 0.5\n[parallel]\ntensor = {}\n",

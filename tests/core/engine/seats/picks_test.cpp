@@ -46,6 +46,45 @@ TEST(Picks, HashTheChoicesAndWhatIsFoldedIn) {
   EXPECT_NE(hash_of({0, 1}, 7), hash_of({0, 1}, 8));
 }
 
+// A policy that has no memory at its third choice.
+struct ForgetfulPolicy : SchedulePolicy {
+  void add(RankId rank) override { ranks.push_back(rank); }
+  RankId pick() override {
+    if (++picked == 3) throw std::bad_alloc();
+    RankId rank = ranks.front();
+    ranks.erase(ranks.begin());
+    return rank;
+  }
+  std::vector<RankId> ranks;
+  int picked = 0;
+};
+
+// If this fails, a lack of memory leaves the scheduler of the ranks, which ends the program.
+TEST(Picks, EndWithoutMemoryForAChoice) {
+  Picks picks(std::make_unique<ForgetfulPolicy>(), true);
+  for (RankId rank : {0, 1, 2}) picks.add(rank);
+  EXPECT_EQ(picks.next(), 0u);
+  EXPECT_EQ(picks.next(), 1u);
+  EXPECT_EQ(picks.shortage(), nullptr);
+  EXPECT_EQ(picks.next(), no_rank);
+  EXPECT_FALSE(picks.has_run_dry());
+  EXPECT_THAT(picks.error(), HasSubstr("expected memory to choose the next rank"));
+  EXPECT_NE(picks.shortage(), nullptr);
+}
+
+// The run of a world ends with that reason, its ranks unwound, on one thread and on two.
+TEST(Picks, EndTheRunWithoutMemoryForAChoice) {
+  Schedule forgetful = Schedule::custom(
+      "forgetful", [](std::size_t, std::uint64_t) { return std::make_unique<ForgetfulPolicy>(); });
+  for (std::size_t threads : {1, 2}) {
+    World world({.ranks = 4, .schedule = forgetful, .threads = threads});
+    Outcome outcome = world.run([](Rank& rank) { rank.yield(); });
+    ASSERT_TRUE(outcome.failure);
+    EXPECT_THAT(outcome.failure->message, HasSubstr("expected memory to choose the next rank"));
+    EXPECT_THROW(std::rethrow_exception(outcome.failure->exception), std::bad_alloc);
+  }
+}
+
 // If this fails, an interrupted run goes on, or is reported as a deadlock.
 TEST(Picks, StopOnceTheyAreInterrupted) {
   Picks picks = picks_of(Schedule::fifo());

@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 from torch.distributed._functional_collectives import AsyncCollectiveTensor
-from torch.distributed.tensor import DTensor
+from torch.distributed.tensor import DTensor, Shard
 from torch.utils._python_dispatch import _disable_current_modes
 
 from simmesh import _core
+from simmesh.one_device.flat_parameters import FlatTensor
 from simmesh.torch.exact import companions
 
 
@@ -34,11 +35,15 @@ class Exact:
 
 @dataclass(frozen=True)
 class Declared:
-    """The placements of a DTensor, the ranks of its mesh (nested lists) and its whole shape."""
+    """The placements of a DTensor, the ranks of its mesh (nested lists) and its whole shape.
+
+    ``is_flat`` says that a tensor of this shape was made flat before it was cut.
+    """
 
     placements: tuple[Any, ...]
     ranks: torch.Tensor
     shape: torch.Size
+    is_flat: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,10 @@ def snapshot_of(value: Any) -> Snapshot | None:
     """
     if isinstance(value, (bool, int, float, complex)):
         return _of_number(value)
+    if isinstance(value, FlatTensor):
+        with torch.no_grad(), _disable_current_modes():
+            flat = Declared((Shard(0),), torch.tensor(value.ranks), value.shape, is_flat=True)
+            return Snapshot(_exact(value.piece), flat)
     if not isinstance(value, torch.Tensor):
         return None
     declared = None

@@ -15,6 +15,10 @@ from simmesh.one_device.notebook import Key, Stray
 from simmesh.one_device.search import Found, scales_of
 from simmesh.one_device.snapshot import Exact, Snapshot, is_power_of_two, same_bits, ulp_of
 
+PENDING_STATE = (
+    "a limit: its gradient is a part of a sum in the step, and so is the momentum, which lasts "
+    "over steps, and which one device rounds in each; AdamW adds the gradient up first"
+)
 MUON_ON_SHARDS = (
     "a limit: where matrices are cut, DTensor multiplies the parts of Muon's sums in bfloat16; "
     "what follows isn't judged"

@@ -92,7 +92,7 @@ def broken_declaration(snapshots: Sequence[Snapshot | None]) -> str:
                 continue
             if not same_bits(first.exact.elements, snapshot.exact.elements):
                 return (
-                    f"its DTensor says that it is replicated, but rank {rank} has other elements "
+                    f"it is declared as replicated, but rank {rank} has other elements "
                     f"than rank {other}"
                 )
     return ""

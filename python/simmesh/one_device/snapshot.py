@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from simmesh import _core
 from simmesh.one_device.flat_parameters import FlatTensor
+from simmesh.one_device.spmd_declarations import declared_by_spmd_types
 from simmesh.torch.exact import companions
 
 
@@ -77,6 +78,8 @@ def snapshot_of(value: Any) -> Snapshot | None:
         mesh = value.device_mesh
         declared = Declared(tuple(value.placements), mesh.mesh.clone(), value.shape)
         value = value._local_tensor
+    elif (found := declared_by_spmd_types(value)) is not None:
+        declared = Declared(tuple(found[0]), found[1], value.shape)
     if isinstance(value, AsyncCollectiveTensor):
         value = value.trigger_wait()
     is_plain = type(value) in (torch.Tensor, torch.nn.Parameter)

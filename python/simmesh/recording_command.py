@@ -1,4 +1,6 @@
-"""The command ``simmesh record``: records cases from the installed PyTorch."""
+"""The command ``simmesh record``: records cases from the installed PyTorch, or one device's values
+of a program.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,29 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-SUMMARY = "records cases from the installed PyTorch, for simmesh verify; last line: N recorded"
+SUMMARY = (
+    "records cases from the installed PyTorch, for simmesh verify; or, for a program, one device's "
+    "exact values, with which later runs are compared; last line: N recorded, or N passed, N failed"
+)
 # The most lines that are printed of one case, as in the reports of simmesh verify.
 _SHOWN = 5
 
 
 def run(arguments: Sequence[str]) -> int:
     """Runs the command and returns its exit status: 0, or 2 where it could not run."""
-    options = _parser().parse_args(arguments)
+    own, given = _divided(list(arguments))
+    options = _parser().parse_args(own)
+    options.arguments = given
+    try:
+        if options.program is not None:
+            return _run_program(options)
+        if options.out is None or options.layout or options.quiet or options.json:
+            raise ValueError(
+                "[recording_command] expected --out FILE.jsonl, and no --layout, --quiet or "
+                "--json, unless a program is named"
+            )
+    except (ValueError, OSError) as error:
+        return _refuse(str(error))
     try:
         from simmesh import recording
     except ImportError as error:
@@ -45,6 +62,29 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The command's arguments, and those of the program behind "--"."""
+    if "--" not in arguments:
+        return arguments, []
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]
+
+
+def _run_program(options: argparse.Namespace) -> int:
+    if (options.out is None) == (options.again is None):
+        raise ValueError(
+            "[recording_command] expected --out FILE to record a program, or --again FILE to "
+            "compare it"
+        )
+    if options.out is not None and options.layout:
+        raise ValueError("[recording_command] --layout: expected --again FILE beside it")
+    try:
+        from simmesh.one_device import command
+    except ImportError as error:
+        raise ValueError(f"[recording_command] expected PyTorch, got {error}") from None
+    return command.run(options)
+
+
 def _print_differences(path: str, found: Sequence[dict[str, Any]]) -> int:
     from simmesh import recording
 
@@ -62,7 +102,13 @@ def _print_differences(path: str, found: Sequence[dict[str, Any]]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="simmesh record", description=SUMMARY)
-    parser.add_argument("--out", required=True, metavar="FILE.jsonl", help="file for the cases")
+    parser.add_argument(
+        "program",
+        nargs="?",
+        metavar="PROGRAM",
+        help="a script, or train.py:function, which gets a mesh; its own arguments follow after --",
+    )
+    parser.add_argument("--out", metavar="FILE", help="file for the cases, or for the values")
     parser.add_argument(
         "--kind",
         default="",
@@ -75,8 +121,17 @@ def _parser() -> argparse.ArgumentParser:
         "--again",
         metavar="FILE.jsonl",
         help="asks what the cases of this file ask, not random cases, and prints which answers "
-        "differ",
+        "differ; for a program, the values with which it is compared",
     )
+    parser.add_argument(
+        "--dims", default="dp", metavar="D[,D]", help="the dims of the mesh of one device"
+    )
+    parser.add_argument(
+        "--layout", action="append", default=[], metavar="D=N[,D=N]",
+        help="sizes of the mesh on which a program is compared; may be given again",
+    )  # fmt: skip
+    parser.add_argument("--quiet", action="store_true", help="of a program: only the last line")
+    parser.add_argument("--json", action="store_true", help="of a program: one JSON object")
     parser.add_argument(
         "--mesh",
         default="2x2",

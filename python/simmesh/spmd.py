@@ -302,7 +302,8 @@ def _call(program: Callable[[], Any], text: str, seed: int, options: Options) ->
     for each in fields(Options):
         value = getattr(options, each.name)
         is_named = each.name in ("world_size", "arithmetic", "seed")
-        if each.name != "schedules" and (is_named or value != each.default):
+        default = settings.local if each.name == "local" else each.default
+        if each.name != "schedules" and (is_named or value != default):
             words[each.name] = value
     named = [f"{name}={value!r}" for name, value in words.items()]
     function = getattr(program, "__qualname__", type(program).__qualname__)

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 from torch.distributed.tensor import DeviceMesh
 
+import exact_programs
 import one_device_by_hand as by_hand
 import one_device_layers as layers
 import one_device_programs as programs
@@ -121,6 +122,26 @@ def test_gradients_of_local_means_are_scaled() -> None:
         if key.kind == "gradient of the output"
     }  # fmt: skip
     assert scales == {4.0}
+
+
+def test_momentum_of_parts_of_a_sum_is_a_limit() -> None:
+    """Would fail if SGD under sequence parallelism were called faulty, or the limit not named."""
+
+    def program(mesh: DeviceMesh) -> None:
+        torch.manual_seed(0)
+        model = exact_programs.parallelize(exact_programs.Transformer(), mesh, True, False)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=0.1)
+        tokens = torch.randint(0, exact_programs.VOCABULARY, (8, 9))
+        for _ in range(3):
+            logits = model(tokens[:, :-1]).flatten(0, 1)
+            nn.functional.cross_entropy(logits, tokens[:, 1:].flatten()).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    with pytest.warns(simmesh.LimitOfExactArithmetic, match="so is the momentum, which lasts"):
+        comparison = simmesh.same_as_one_device(program, layouts=[{"tp": 2}])
+    first = comparison.verdicts[0].findings[0]
+    assert first.key is not None and "norm" in first.key.name
 
 
 def test_modules_that_a_rank_counts_from_0_are_matched() -> None:

@@ -54,8 +54,10 @@ def test_a_file_prints_what_the_page_shows(
     (tmp_path / "conftest.py").write_text(
         (ROOT / "tests/python/conftest.py").read_text("utf-8"), "utf-8"
     )
-    output = printed(command, tmp_path)
-    assert holds_in_order(output, shown) is None, output
+    for each in f"{command}\n{shown}".split("\n$ "):
+        line, _, expected = each.partition("\n")
+        output = printed(line, tmp_path)
+        assert holds_in_order(output, expected) is None, output
 
 
 def printed(command: str, folder: Path) -> str:

@@ -203,14 +203,16 @@ def _letter_of_partial(placement: Any) -> str:
 
 
 def whole_of_declared(snapshots: Sequence[Snapshot | None]) -> list[Exact | None]:
-    """Each rank's tensor, made whole over the mesh of its DTensor where it is one."""
+    """Each rank's tensor, made whole over the ranks that a DTensor or a flat parameter names."""
     wholes: list[Exact | None] = [None if each is None else each.exact for each in snapshots]
     for rank, snapshot in enumerate(snapshots):
         if snapshot is None or snapshot.declared is None:
             continue
         ranks = snapshot.declared.ranks
-        if rank != int(ranks.reshape(-1)[0]):
-            continue
+        members = ranks.reshape(-1).tolist()
+        present = (each for each in members if _exact_of(snapshots, each) is not None)
+        if rank != next(present, None):
+            continue  # made whole with the first of them
         grid = {
             tuple(map(int, place)): _exact_of(snapshots, int(ranks[tuple(place)]))
             for place in torch.cartesian_prod(*map(torch.arange, ranks.shape)).reshape(
@@ -219,7 +221,9 @@ def whole_of_declared(snapshots: Sequence[Snapshot | None]) -> list[Exact | None
         }
         placements = snapshot.declared.placements
         whole = _folded(grid, placements, pieces_of(placements, ranks.shape, _dims(snapshot)))
-        for each in ranks.reshape(-1).tolist():
+        if snapshot.declared.is_flat:
+            whole = _reshaped(whole, snapshot.declared.shape)
+        for each in members:
             wholes[each] = whole
     return wholes
 
@@ -227,6 +231,13 @@ def whole_of_declared(snapshots: Sequence[Snapshot | None]) -> list[Exact | None
 def _exact_of(snapshots: Sequence[Snapshot | None], rank: int) -> Exact | None:
     snapshot = snapshots[rank] if rank < len(snapshots) else None
     return None if snapshot is None else snapshot.exact
+
+
+def _reshaped(flat: Exact | None, shape: torch.Size) -> Exact | None:
+    """A flat tensor in its shape; None if it has another number of elements."""
+    if flat is None or flat.elements.numel() != shape.numel():
+        return None
+    return Exact(flat.elements.reshape(shape), flat.values)
 
 
 def _dims(snapshot: Snapshot) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, overload
 
 from simmesh.one_device.layout import Layout, layouts_of
+from simmesh.one_device.script import Script
 from simmesh.spmd import SpmdFailure, spmd_run
 
 if TYPE_CHECKING:
@@ -158,15 +159,17 @@ def record_one_device(
     *,
     dims: Sequence[str] = ("dp",),
     **options: Any,
-) -> None:
+) -> int:
     """Runs ``program(mesh)`` on one device and writes its values to a file, with which
     ``same_as_one_device(..., recorded=path)`` compares later. ``dims`` names the dims of the mesh.
+    Returns the number of values.
     """
     from simmesh.one_device.recorded import write
 
     notebook = observe(program, Layout(tuple(dims), (1,) * len(dims)), options)[0]
     _expect_something(notebook)
     write(notebook, path)
+    return len(notebook.entries)
 
 
 def _compare(
@@ -243,7 +246,10 @@ def observe(
 
     chosen = {"local": "exact", **options}
     with observed_calls():
-        outcome = spmd_run(body, world_size=layout.ranks, **chosen).outcome
+        if isinstance(program, Script):
+            outcome = _run_script(program, layout, chosen, notebooks)
+        else:
+            outcome = spmd_run(body, world_size=layout.ranks, **chosen).outcome
     if not outcome.ok:
         where = f"on {layout.text}" if layout.ranks > 1 else "on one device"
         report = f"[one_device] the program failed {where}:\n{_without_call(outcome.report)}"
@@ -253,6 +259,19 @@ def observe(
             outcome.exception.add_note(report)
         raise outcome.exception
     return notebooks
+
+
+def _run_script(
+    script: Script, layout: Layout, options: dict[str, Any], notebooks: Sequence[Notebook]
+) -> Any:
+    """Runs a script, which makes its process groups itself, on each rank."""
+    from simmesh.one_device.observing import run_observed
+    from simmesh.torch import run
+
+    def body(rank: int) -> None:
+        run_observed(lambda mesh: script(rank), None, notebooks[rank])
+
+    return run(body, layout.ranks, arithmetic="exact", **options).outcome
 
 
 def _without_call(report: str) -> str:

@@ -152,6 +152,8 @@ class _Explanation:
         if close is None:
             return None
         self.verdict.layouts[self.entry.key] = close
+        if self._has_pending_state():
+            return reasons.PENDING_STATE
         return reasons.rounding(close, self.layout, self._scales(), follows)
 
     def _follows_from_own_gradient(self) -> bool:
@@ -243,6 +245,17 @@ class _Explanation:
     def _has_own_statistics(self) -> bool:
         return any(each.text == reasons.BATCH_STATISTICS for each in self.verdict.findings)
 
+    def _has_pending_state(self) -> bool:
+        """True if the state of an optimizer for this parameter is a part of a sum on the ranks."""
+        key = self.entry.key
+        if key.kind not in (notes.PARAMETER, notes.STATE):
+            return False
+        of_parameter = f" of {key.name.rpartition(' of ')[2]}"
+        return any(
+            each.kind == notes.STATE and each.name.endswith(of_parameter) and _is_pending(entry)
+            for each, entry in self.ranks[0].entries.items()
+        )
+
     def _scales(self) -> set[float]:
         return {found.scale for found in self.verdict.layouts.values()}
 
@@ -274,6 +287,11 @@ class _Explanation:
                 if len(rows) == len(self.ranks):
                     return rows
         return None
+
+
+def _is_pending(entry: Entry) -> bool:
+    declared = None if entry.snapshot is None else entry.snapshot.declared
+    return declared is not None and any(each.is_partial() for each in declared.placements)
 
 
 def _is_same(one: Entry | None, other: Entry | None) -> bool:

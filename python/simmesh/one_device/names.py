@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import torch
 
+from simmesh.one_device.flat_parameters import FlatParameter, flat_parameters_in
+
 # The attribute in which a wrapper of PyTorch holds the module that it wraps.
 _WRAPPED = ("module", "_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod")
 
@@ -37,11 +39,12 @@ class Names:
     """
 
     def __init__(self) -> None:
-        self.parameters: dict[str, torch.Tensor] = {}
+        self.parameters: dict[str, torch.Tensor | FlatParameter] = {}
         self.buffers: dict[str, torch.Tensor] = {}
         self._of_module: dict[int, tuple[torch.nn.Module, str]] = {}
         self._roots: dict[int, str] = {}
         self._of_parameter: dict[int, tuple[torch.Tensor, str]] = {}
+        self._flat: dict[str, FlatParameter] = {}
 
     def of_module(self, module: torch.nn.Module) -> str | None:
         """The name of a module; "" for the first root."""
@@ -69,13 +72,34 @@ class Names:
             self._roots[id(root)] = prefix
         for name, each in _named(root, prefix):
             self._of_module[id(each)] = (each, name)
+        self._add_flat(module)
+        for name, each in _named(root, prefix):
             for key, parameter in each._parameters.items():
-                if parameter is not None:
-                    self.add_parameter(f"{name}.{key}" if name else key, parameter)
+                whole = f"{name}.{key}" if name else key
+                if parameter is not None and not self._is_of_flat(whole, parameter):
+                    self.add_parameter(whole, parameter)
             for key, buffer in each._buffers.items():
                 if buffer is not None:
                     self.buffers[f"{name}.{key}" if name else key] = buffer
         return [name for name in self.parameters if name not in known_parameters]
+
+    def _add_flat(self, module: torch.nn.Module) -> None:
+        """Names the parts of flat parameters."""
+        for owner, key, parameter in flat_parameters_in(module):
+            name = self.of_module(owner)
+            if name is None:
+                continue
+            whole = f"{name}.{key}" if name else key
+            self.parameters[whole] = self._flat[whole] = parameter
+            held = parameter.optimized
+            self._of_parameter[id(held)] = (held, whole)
+
+    def _is_of_flat(self, name: str, parameter: torch.Tensor) -> bool:
+        return name in self._flat or hasattr(parameter, "_shard_param_infos")
+
+    def flat_parts(self, parameter: torch.Tensor) -> list[tuple[str, FlatParameter]]:
+        """The parts of an optimizer's parameter, if it is flat or a piece of a flat one."""
+        return [(name, each) for name, each in self._flat.items() if each.optimized is parameter]
 
     def _new_root(self, root: torch.nn.Module) -> str:
         has_modules = any(each is not None for each in root._modules.values())

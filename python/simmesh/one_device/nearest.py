@@ -169,7 +169,8 @@ def _joined_numbers(parts: list[torch.Tensor], piece: Piece) -> torch.Tensor | N
     if piece.letter == "R":
         return parts[0] if all(each.shape == parts[0].shape for each in parts) else None
     shapes = {each.shape[: piece.dim] + each.shape[piece.dim + 1 :] for each in parts}
-    return torch.cat(parts, piece.dim) if len(shapes) == 1 else None
+    has_dim = all(piece.dim < each.dim() for each in parts)
+    return torch.cat(parts, piece.dim) if has_dim and len(shapes) == 1 else None
 
 
 def factor_of(found: Nearest, tolerance: float) -> float | None:

@@ -12,12 +12,14 @@ from typing import Any, Callable
 
 import torch
 import torch.nn.utils.clip_grad
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
 
 from simmesh.one_device import notebook as notes
+from simmesh.one_device.flat_parameters import FlatParameter
 from simmesh.one_device.names import class_of, unwrapped
 from simmesh.one_device.notebook import Notebook
 from simmesh.torch.exact.companions import scope
@@ -37,7 +39,10 @@ def observed_calls() -> Iterator[None]:
         call, clip = module.__call__, clipping._clip_grads_with_norm_
         public = torch.nn.utils.clip_grads_with_norm_
         clip_observed = _clip_observed(clip)
+        flat = FullyShardedDataParallel
+        clip_flat = flat.clip_grad_norm_
         try:
+            flat.clip_grad_norm_ = _flat_clip_observed(clip_flat)  # type: ignore[method-assign]
             module.__call__ = _call_observed(call)
             clipping._clip_grads_with_norm_ = clip_observed
             torch.nn.utils.clip_grads_with_norm_ = clip_observed
@@ -45,6 +50,7 @@ def observed_calls() -> Iterator[None]:
         finally:
             module.__call__, clipping._clip_grads_with_norm_ = call, clip
             torch.nn.utils.clip_grads_with_norm_ = public
+            flat.clip_grad_norm_ = clip_flat  # type: ignore[method-assign]
 
 
 def run_observed(program: Callable[..., Any], mesh: Any, notebook: Notebook) -> None:
@@ -191,6 +197,24 @@ def _clip_observed(clip: Callable[..., Any]) -> Callable[..., Any]:
     return observed
 
 
+def _flat_clip_observed(clip: Callable[..., Any]) -> Callable[..., Any]:
+    """The clipping of FullyShardedDataParallel, which calls torch's where nothing is cut."""
+
+    def observed(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        notebook = notes.current()
+        is_cut = any(handle.uses_sharded_strategy for handle in self._all_handles)
+        if notebook is None or not is_cut:
+            return clip(self, *arguments, **keywords)
+        _note_gradients(notebook, notes.GRADIENT)
+        line = notebook.line()
+        norm = clip(self, *arguments, **keywords)
+        notebook.add(notebook.next_key(notes.NORM, ""), norm, line, is_whole=True)
+        notebook.is_clipped = True
+        return norm
+
+    return observed
+
+
 def _before_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
     _name_parameters(notebook, optimizer)
     _note_gradients(notebook, notes.CLIPPED if notebook.is_clipped else notes.GRADIENT)
@@ -207,10 +231,14 @@ def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
         name = notebook.names.of_parameter(parameter)
         if name is None:
             continue
+        parts = notebook.names.flat_parts(parameter)
         for key, value in state.items():
-            if isinstance(value, torch.Tensor):
-                noted = notebook.next_key(notes.STATE, f"{key} of {name}")
-                notebook.add(noted, value, line)
+            if not isinstance(value, torch.Tensor):
+                continue
+            noted = {part: flat.state(value) for part, flat in parts} if parts else {name: value}
+            for part, piece in noted.items():
+                next_key = notebook.next_key(notes.STATE, f"{key} of {part}")
+                notebook.add(next_key, piece, line)
 
 
 def _name_parameters(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
@@ -238,7 +266,9 @@ def _note_gradients(notebook: Notebook, kind: str) -> None:
 def _note_parameters(notebook: Notebook, kind: str, names: list[str]) -> None:
     line = notebook.line()
     for name in names:
-        notebook.add(notebook.next_key(kind, name), notebook.names.parameters[name], line)
+        parameter = notebook.names.parameters[name]
+        value = parameter.value if isinstance(parameter, FlatParameter) else parameter
+        notebook.add(notebook.next_key(kind, name), value, line)
 
 
 def _note_buffers(notebook: Notebook) -> None:

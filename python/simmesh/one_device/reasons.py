@@ -15,6 +15,10 @@ from simmesh.one_device.notebook import Key, Stray
 from simmesh.one_device.search import Found, scales_of
 from simmesh.one_device.snapshot import Exact, Snapshot, is_power_of_two, same_bits, ulp_of
 
+PENDING_STATE = (
+    "a limit: its gradient is a part of a sum in the step, and so is the momentum, which lasts "
+    "over steps, and which one device rounds in each; AdamW adds the gradient up first"
+)
 BATCH_STATISTICS = (
     "a limit: the statistics are those of each rank's own rows, and one device has those of all "
     "rows; SyncBatchNorm has those of all rows on ranks too"
@@ -98,7 +102,7 @@ def broken_declaration(snapshots: Sequence[Snapshot | None]) -> str:
                 continue
             if not same_bits(first.exact.elements, snapshot.exact.elements):
                 return (
-                    f"its DTensor says that it is replicated, but rank {rank} has other elements "
+                    f"it is declared as replicated, but rank {rank} has other elements "
                     f"than rank {other}"
                 )
     return ""

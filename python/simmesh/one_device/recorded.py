@@ -26,6 +26,12 @@ def write(notebook: Notebook, path: str | os.PathLike[str]) -> None:
     )  # fmt: skip
 
 
+def source_of(path: str | os.PathLike[str]) -> str:
+    """The versions that wrote a file: "PyTorch 2.15.0, simmesh 0.1.0"."""
+    content = _content(path)
+    return f"PyTorch {content['torch']}, simmesh {content['simmesh']}"
+
+
 def _row(entry: Entry) -> dict[str, Any]:
     snapshot = entry.snapshot
     whole = None if snapshot is None else whole_of_declared([snapshot])[0]
@@ -40,14 +46,7 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 def read(path: str | os.PathLike[str]) -> Notebook:
     """Reads what ``write`` wrote. Raises ValueError for another file."""
-    try:
-        content = torch.load(path, weights_only=True)
-    except FileNotFoundError:
-        raise
-    except Exception as error:
-        raise ValueError(_refusal(path, f"a file that can't be loaded ({error})")) from error
-    if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise ValueError(_refusal(path, "another file of torch.save"))
+    content = _content(path)
     notebook = Notebook()
     for row in content["entries"]:
         key = Key(row["kind"], row["name"], row["occurrence"])
@@ -60,6 +59,19 @@ def read(path: str | os.PathLike[str]) -> Notebook:
         )
         notebook.counts[key.kind, key.name] += 1
     return notebook
+
+
+def _content(path: str | os.PathLike[str]) -> dict[str, Any]:
+    try:
+        content = torch.load(path, weights_only=True)
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(_refusal(path, f"a file that can't be loaded ({reason})")) from error
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise ValueError(_refusal(path, "another file of torch.save"))
+    return content
 
 
 def _refusal(path: str | os.PathLike[str], got: str) -> str:

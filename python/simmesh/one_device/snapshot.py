@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 from torch.distributed._functional_collectives import AsyncCollectiveTensor
-from torch.distributed.tensor import DTensor
+from torch.distributed.tensor import DTensor, Shard
 from torch.utils._python_dispatch import _disable_current_modes
 
 from simmesh import _core
+from simmesh.one_device.flat_parameters import FlatTensor
+from simmesh.one_device.spmd_declarations import declared_by_spmd_types
 from simmesh.torch.exact import companions
 
 
@@ -34,11 +36,15 @@ class Exact:
 
 @dataclass(frozen=True)
 class Declared:
-    """The placements of a DTensor, the ranks of its mesh (nested lists) and its whole shape."""
+    """The placements of a DTensor, the ranks of its mesh (nested lists) and its whole shape.
+
+    ``is_flat`` says that a tensor of this shape was made flat before it was cut.
+    """
 
     placements: tuple[Any, ...]
     ranks: torch.Tensor
     shape: torch.Size
+    is_flat: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,10 @@ def snapshot_of(value: Any) -> Snapshot | None:
     """
     if isinstance(value, (bool, int, float, complex)):
         return _of_number(value)
+    if isinstance(value, FlatTensor):
+        with torch.no_grad(), _disable_current_modes():
+            flat = Declared((Shard(0),), torch.tensor(value.ranks), value.shape, is_flat=True)
+            return Snapshot(_exact(value.piece), flat)
     if not isinstance(value, torch.Tensor):
         return None
     declared = None
@@ -68,6 +78,8 @@ def snapshot_of(value: Any) -> Snapshot | None:
         mesh = value.device_mesh
         declared = Declared(tuple(value.placements), mesh.mesh.clone(), value.shape)
         value = value._local_tensor
+    elif (found := declared_by_spmd_types(value)) is not None:
+        declared = Declared(tuple(found[0]), found[1], value.shape)
     if isinstance(value, AsyncCollectiveTensor):
         value = value.trigger_wait()
     is_plain = type(value) in (torch.Tensor, torch.nn.Parameter)

@@ -63,6 +63,7 @@ def run_observed(program: Callable[..., Any], mesh: Any, notebook: Notebook) -> 
                 "[one_device] expected a function that runs when it is called, got one whose body "
                 f"has not run: it returns a {type(returned).__name__}"
             )
+        notebook.settle()
         notebook.is_ended = True
         notebook.add_all(notes.RETURNED, "", returned)
         has_gradients = any(kind == notes.GRADIENT for kind, _ in notebook.counts)
@@ -90,6 +91,7 @@ def _call_observed(call: Callable[..., Any]) -> Callable[..., Any]:
         if notebook.depth == 0 and _infers_shapes():
             return _paused(notebook, call, self, arguments, keywords)
         if notebook.depth == 0:
+            notebook.settle()
             _note_parameters(notebook, notes.INITIAL, notebook.names.add_root(self))
         name = notebook.names.of_module(self)
         if name is None or unwrapped(self) is not self:
@@ -181,6 +183,7 @@ def _clip_observed(clip: Callable[..., Any]) -> Callable[..., Any]:
         notebook = notes.current()
         if notebook is None:
             return clip(parameters, max_norm, total_norm, *rest, **more)
+        notebook.settle()
         parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         _note_gradients(notebook, notes.GRADIENT)
         key = notebook.next_key(notes.NORM, "")
@@ -192,6 +195,8 @@ def _clip_observed(clip: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _before_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
+    if any(each is optimizer for each in notebook.stepped):
+        notebook.settle()
     _name_parameters(notebook, optimizer)
     _note_gradients(notebook, notes.CLIPPED if notebook.is_clipped else notes.GRADIENT)
 
@@ -200,9 +205,9 @@ def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
     notebook.steps += 1
     notebook.coarsest_product = scope.coarsest_product
     notebook.is_clipped = False
-    _note_parameters(notebook, notes.PARAMETER, list(notebook.names.parameters))
-    _note_buffers(notebook)
     line = notebook.line()
+    notebook.stepped.append(optimizer)
+    notebook.note_stepped = lambda: _note_stepped(notebook, line)
     for parameter, state in optimizer.state.items():
         name = notebook.names.of_parameter(parameter)
         if name is None:
@@ -211,6 +216,11 @@ def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
             if isinstance(value, torch.Tensor):
                 noted = notebook.next_key(notes.STATE, f"{key} of {name}")
                 notebook.add(noted, value, line)
+
+
+def _note_stepped(notebook: Notebook, line: str) -> None:
+    _note_parameters(notebook, notes.PARAMETER, list(notebook.names.parameters), line)
+    _note_buffers(notebook, line)
 
 
 def _name_parameters(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
@@ -235,13 +245,13 @@ def _note_gradients(notebook: Notebook, kind: str) -> None:
             notebook.add(notebook.next_key(kind, name), parameter.grad, line)
 
 
-def _note_parameters(notebook: Notebook, kind: str, names: list[str]) -> None:
-    line = notebook.line()
+def _note_parameters(notebook: Notebook, kind: str, names: list[str], line: str = "") -> None:
+    line = line or notebook.line()
     for name in names:
         notebook.add(notebook.next_key(kind, name), notebook.names.parameters[name], line)
 
 
-def _note_buffers(notebook: Notebook) -> None:
-    line = notebook.line()
+def _note_buffers(notebook: Notebook, line: str = "") -> None:
+    line = line or notebook.line()
     for name, buffer in notebook.names.buffers.items():
         notebook.add(notebook.next_key(notes.BUFFER, name), buffer, line)

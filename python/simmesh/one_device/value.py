@@ -68,7 +68,16 @@ def of_one_call(entry: Entry, others: Sequence[Entry | None]) -> Value:
     one = whole_of_declared([entry.snapshot])[0]
     assert one is not None
     lost = [rank for rank, each in enumerate(others) if each is not None and each.snapshot is None]
-    return Value(entry, one, whole_of_declared(snapshots), snapshots, tuple(lost))
+    wholes = whole_of_declared(snapshots)
+    if entry.key.kind in notes.OF_PARAMETERS and _are_flat(wholes):
+        one = Exact(one.elements.reshape(-1), one.values)
+    return Value(entry, one, wholes, snapshots, tuple(lost))
+
+
+def _are_flat(wholes: Sequence[Exact | None]) -> bool:
+    """True if ranks have pieces of a parameter without its shape, as those of FSDP1 are."""
+    present = [each for each in wholes if each is not None]
+    return bool(present) and all(each.elements.dim() == 1 for each in present)
 
 
 def of_calls(calls: Sequence[Entry], ranks: Sequence[Sequence[Entry]]) -> Value | None:

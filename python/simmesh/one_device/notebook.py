@@ -93,6 +93,9 @@ class Notebook:
     While ``is_paused``, calls of modules aren't noted.
     ``listener`` is told of each entry and of each call of a module, if there is one.
 
+    ``has_masters`` says that an optimizer steps tensors that belong to no module, such as shards of
+    a flat buffer; ``owned`` has the identities of all that optimizers step.
+
     What optimizers have stepped is noted when the program goes on to use it: a rank may step some
     parameters and get the others from their owners, as ZeRO does. ``stepped`` has the optimizers
     whose parameters aren't noted yet, and ``note_stepped`` notes them.
@@ -110,6 +113,8 @@ class Notebook:
         self.is_paused = False
         self.is_ended = False
         self.listener: Any = None
+        self.has_masters = False
+        self.owned: set[int] = set()
         self.stepped: list[Any] = []
         self.note_stepped: Callable[[], None] | None = None
 

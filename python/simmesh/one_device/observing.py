@@ -86,7 +86,7 @@ def _logged(log: Any) -> Iterator[None]:
 def _call_observed(call: Callable[..., Any]) -> Callable[..., Any]:
     def observed(self: torch.nn.Module, *arguments: Any, **keywords: Any) -> Any:
         notebook = notes.current()
-        if notebook is None or notebook.is_paused or _is_recomputation():
+        if notebook is None or notebook.is_paused or _is_recomputation() or _is_transformed():
             return call(self, *arguments, **keywords)
         if notebook.depth == 0 and _infers_shapes():
             return _paused(notebook, call, self, arguments, keywords)
@@ -144,6 +144,11 @@ def _infers_shapes() -> bool:
 def _is_recomputation() -> bool:
     """True while backward runs: activation checkpointing calls modules again then."""
     return torch._C._current_graph_task_id() != -1
+
+
+def _is_transformed() -> bool:
+    """True inside of torch.func's transforms, whose tensors have no elements of their own."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def _note_output(notebook: Notebook, name: str, module: torch.nn.Module, output: Any) -> None:
@@ -236,12 +241,17 @@ def _name_parameters(notebook: Notebook, optimizer: torch.optim.Optimizer) -> No
         names.add_parameter(f"parameter {index} of {kind}", each)
     if has_modules and strays and all(each.grad is None for _, each in strays):
         notebook.strays.append(notes.Stray(kind, len(strays), notebook.line()))
+    elif has_modules and strays:
+        notebook.has_masters = True
+    notebook.owned |= set(map(id, parameters))
 
 
 def _note_gradients(notebook: Notebook, kind: str) -> None:
     line = notebook.line()
     for name, parameter in notebook.names.parameters.items():
-        if parameter.requires_grad:
+        # Gradients that go into other tensors, which an optimizer steps, may stay parts of sums.
+        is_source = notebook.has_masters and id(parameter) not in notebook.owned
+        if parameter.requires_grad and not is_source:
             notebook.add(notebook.next_key(kind, name), parameter.grad, line)
 
 

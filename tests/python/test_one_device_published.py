@@ -25,7 +25,7 @@ PUBLISHED: list[Published] = [
     (trainings.buckets, "begins with parameters", DP, "gradient of 0.weight", "no layout"),
     (trainings.contiguous, "returns the original", DP, "gradient of 0.weight", "a part of a sum"),
     (trainings.warm_up, "steps by zeros", DP, "0.weight", ""),
-    (trainings.copies, "not refreshed", DP, "output of 0, time 2", ""),
+    (trainings.copies, "not refreshed", DP, "parameter 0.weight", "and on no rank"),
     (trainings.frozen, "trains", DP, "parameter 0.weight", ""),
     (trainings.sampler, "pads", DP, "output of 0", "expected pieces"),
     (trainings.scheduler, "for each rank", DP, "parameter 0.weight, time 2", "is 1/2 times"),

@@ -25,7 +25,7 @@ from torch.distributed.tensor import (
 from torch.distributed.tensor.parallel import SequenceParallel, parallelize_module
 
 import simmesh
-from one_device_programs import seeded
+from one_device_programs import rows_of, seeded
 
 LAYOUTS: list[dict[str, int]] = [{"a": 2}, {"a": 3}, {"a": 2, "b": 2}]
 
@@ -137,6 +137,18 @@ def test_the_operator_of_plain_tensors_is_named(name: str, micro: int) -> None:
     operator = "bernoulli_" if name == "dropout" else name
     assert operator in str(warned[0].message)
     assert "test_torch_exact_random.py:" in str(warned[0].message)
+
+
+def test_a_recording_has_the_operator(tmp_path: Any) -> None:
+    """Would fail if a file lost what drew a module's numbers: then dropout would be a fault."""
+
+    def program(mesh: DeviceMesh) -> None:
+        torch.manual_seed(0)
+        nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5))(rows_of(mesh, "dp", seeded(8, 8)))
+
+    simmesh.record_one_device(program, tmp_path / "one.pt")
+    with pytest.warns(simmesh.LimitOfExactArithmetic, match="random numbers.*: bernoulli_.float, "):
+        simmesh.same_as_one_device(program, ranks=2, recorded=tmp_path / "one.pt")
 
 
 def test_random_numbers_before_the_model_excuse_nothing() -> None:

@@ -178,13 +178,13 @@ class _Explanation:
             return None
         if any(piece.letter != "R" for piece in near.pieces):
             return None
-        whole = change.reshape(-1).repeat(near.expected.numel() // change.numel())
+        whole = change.repeat(near.expected.numel() // change.numel())
         got = whole + near.got - near.expected
         times = factor_between(whole, got, LARGEST)
         return times if times is not None and abs(times - 1) > LARGEST else None
 
     def _change(self) -> torch.Tensor | None:
-        """The change of one device's parameter by the step; None for other values."""
+        """The changes of one device's elements by the step; None for other values."""
         if self.entry.key.kind != notes.PARAMETER:
             return None
         before = self.one.entries.get(self._key_before_step())
@@ -193,7 +193,8 @@ class _Explanation:
         (whole,) = whole_of_declared([before.snapshot])
         if whole is None:
             return None
-        return (self.value.one.elements - whole.elements).to(torch.float64)
+        after = self.value.one.elements.reshape(-1)
+        return (after - whole.elements.reshape(-1)).to(torch.float64)
 
     def _note_drift(self, near: Nearest | None) -> None:
         """Notes by how much a parameter differs. Optimizers make steps of rounding errors, where a

@@ -74,6 +74,9 @@ class _Judge:
             self._absent(entry, others)
             return False
         value = of_one_call(entry, others)
+        if value.lost:
+            lost = tuple(rank for rank in value.lost if self._has_elements(rank, entry.key.name))
+            value = replace(value, lost=lost)
         self._count(value, 1)
         if self._fits(value):
             return False
@@ -81,6 +84,11 @@ class _Judge:
             return self._judge_calls(groups, counts)
         self._find(value)
         return False
+
+    def _has_elements(self, rank: int, name: str) -> bool:
+        """False for a rank whose piece of a parameter is empty: it needs no gradient."""
+        first = self.ranks[rank].entries.get(notes.Key(notes.INITIAL, name, 0))
+        return first is None or first.snapshot is None or first.snapshot.nbytes > 0
 
     def _judge_calls(self, groups: Sequence[list[Entry]], counts: set[int]) -> bool:
         """Judges the calls of a step together, since micro-batches may have other rows on ranks

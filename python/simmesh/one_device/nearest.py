@@ -168,6 +168,8 @@ def _places(
 def _joined_numbers(parts: list[torch.Tensor], piece: Piece) -> torch.Tensor | None:
     if piece.letter == "R":
         return parts[0] if all(each.shape == parts[0].shape for each in parts) else None
+    if any(each.dim() <= piece.dim for each in parts):
+        return None
     shapes = {each.shape[: piece.dim] + each.shape[piece.dim + 1 :] for each in parts}
     has_dim = all(piece.dim < each.dim() for each in parts)
     return torch.cat(parts, piece.dim) if has_dim and len(shapes) == 1 else None

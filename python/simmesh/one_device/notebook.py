@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -92,6 +92,13 @@ class Notebook:
     ``coarsest_product`` is the coarsest rounding of a product of matrices in a step, as Muon has.
     While ``is_paused``, calls of modules aren't noted.
     ``listener`` is told of each entry and of each call of a module, if there is one.
+
+    ``has_masters`` says that an optimizer steps tensors that belong to no module, such as shards of
+    a flat buffer; ``owned`` has the identities of all that optimizers step.
+
+    What optimizers have stepped is noted when the program goes on to use it: a rank may step some
+    parameters and get the others from their owners, as ZeRO does. ``stepped`` has the optimizers
+    whose parameters aren't noted yet, and ``note_stepped`` notes them.
     """
 
     def __init__(self) -> None:
@@ -106,6 +113,10 @@ class Notebook:
         self.is_paused = False
         self.is_ended = False
         self.listener: Any = None
+        self.has_masters = False
+        self.owned: set[int] = set()
+        self.stepped: list[Any] = []
+        self.note_stepped: Callable[[], None] | None = None
 
     @property
     def parameter_names(self) -> set[str]:
@@ -124,6 +135,13 @@ class Notebook:
     def line(self) -> str:
         """The line of the program that runs: "train.py:12"."""
         return "at the end" if self.is_ended else _core.call_site()
+
+    def settle(self) -> None:
+        """Notes what optimizers have stepped, if that isn't noted yet."""
+        note, self.note_stepped = self.note_stepped, None
+        self.stepped = []
+        if note is not None:
+            note()
 
     def next_key(self, kind: str, name: str) -> Key:
         """The key of the next value of this kind and name."""
@@ -145,6 +163,7 @@ class Notebook:
 
     def add_all(self, kind: str, name: str, value: Any, is_whole: bool = False) -> None:
         """Notes all tensors and numbers in a value."""
+        self.settle()
         line = self.line()
         for suffix, leaf in leaves(value):
             self.add(self.next_key(kind, name + suffix), leaf, line, is_whole=is_whole)

@@ -69,6 +69,7 @@ def run_observed(program: Callable[..., Any], mesh: Any, notebook: Notebook) -> 
                 "[one_device] expected a function that runs when it is called, got one whose body "
                 f"has not run: it returns a {type(returned).__name__}"
             )
+        notebook.settle()
         notebook.is_ended = True
         notebook.add_all(notes.RETURNED, "", returned)
         has_gradients = any(kind == notes.GRADIENT for kind, _ in notebook.counts)
@@ -91,11 +92,12 @@ def _logged(log: Any) -> Iterator[None]:
 def _call_observed(call: Callable[..., Any]) -> Callable[..., Any]:
     def observed(self: torch.nn.Module, *arguments: Any, **keywords: Any) -> Any:
         notebook = notes.current()
-        if notebook is None or notebook.is_paused or _is_recomputation():
+        if notebook is None or notebook.is_paused or _is_recomputation() or _is_transformed():
             return call(self, *arguments, **keywords)
         if notebook.depth == 0 and _infers_shapes():
             return _paused(notebook, call, self, arguments, keywords)
         if notebook.depth == 0:
+            notebook.settle()
             _note_parameters(notebook, notes.INITIAL, notebook.names.add_root(self))
         name = notebook.names.of_module(self)
         if name is None or unwrapped(self) is not self:
@@ -150,6 +152,11 @@ def _is_recomputation() -> bool:
     return torch._C._current_graph_task_id() != -1
 
 
+def _is_transformed() -> bool:
+    """True inside of torch.func's transforms, whose tensors have no elements of their own."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
 def _note_output(notebook: Notebook, name: str, module: torch.nn.Module, output: Any) -> None:
     line = notebook.line()
     shown = name or class_of(module).__name__
@@ -187,6 +194,7 @@ def _clip_observed(clip: Callable[..., Any]) -> Callable[..., Any]:
         notebook = notes.current()
         if notebook is None:
             return clip(parameters, max_norm, total_norm, *rest, **more)
+        notebook.settle()
         parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
         _note_gradients(notebook, notes.GRADIENT)
         key = notebook.next_key(notes.NORM, "")
@@ -216,6 +224,8 @@ def _flat_clip_observed(clip: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _before_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
+    if any(each is optimizer for each in notebook.stepped):
+        notebook.settle()
     _name_parameters(notebook, optimizer)
     _note_gradients(notebook, notes.CLIPPED if notebook.is_clipped else notes.GRADIENT)
 
@@ -224,9 +234,9 @@ def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
     notebook.steps += 1
     notebook.coarsest_product = scope.coarsest_product
     notebook.is_clipped = False
-    _note_parameters(notebook, notes.PARAMETER, list(notebook.names.parameters))
-    _note_buffers(notebook)
     line = notebook.line()
+    notebook.stepped.append(optimizer)
+    notebook.note_stepped = lambda: _note_stepped(notebook, line)
     for parameter, state in optimizer.state.items():
         name = notebook.names.of_parameter(parameter)
         if name is None:
@@ -239,6 +249,11 @@ def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
             for part, piece in noted.items():
                 next_key = notebook.next_key(notes.STATE, f"{key} of {part}")
                 notebook.add(next_key, piece, line)
+
+
+def _note_stepped(notebook: Notebook, line: str) -> None:
+    _note_parameters(notebook, notes.PARAMETER, list(notebook.names.parameters), line)
+    _note_buffers(notebook, line)
 
 
 def _name_parameters(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
@@ -254,24 +269,29 @@ def _name_parameters(notebook: Notebook, optimizer: torch.optim.Optimizer) -> No
         names.add_parameter(f"parameter {index} of {kind}", each)
     if has_modules and strays and all(each.grad is None for _, each in strays):
         notebook.strays.append(notes.Stray(kind, len(strays), notebook.line()))
+    elif has_modules and strays:
+        notebook.has_masters = True
+    notebook.owned |= set(map(id, parameters))
 
 
 def _note_gradients(notebook: Notebook, kind: str) -> None:
     line = notebook.line()
     for name, parameter in notebook.names.parameters.items():
-        if parameter.requires_grad:
+        # Gradients that go into other tensors, which an optimizer steps, may stay parts of sums.
+        is_source = notebook.has_masters and id(parameter) not in notebook.owned
+        if parameter.requires_grad and not is_source:
             notebook.add(notebook.next_key(kind, name), parameter.grad, line)
 
 
-def _note_parameters(notebook: Notebook, kind: str, names: list[str]) -> None:
-    line = notebook.line()
+def _note_parameters(notebook: Notebook, kind: str, names: list[str], line: str = "") -> None:
+    line = line or notebook.line()
     for name in names:
         parameter = notebook.names.parameters[name]
         value = parameter.value if isinstance(parameter, FlatParameter) else parameter
         notebook.add(notebook.next_key(kind, name), value, line)
 
 
-def _note_buffers(notebook: Notebook) -> None:
-    line = notebook.line()
+def _note_buffers(notebook: Notebook, line: str = "") -> None:
+    line = line or notebook.line()
     for name, buffer in notebook.names.buffers.items():
         notebook.add(notebook.next_key(notes.BUFFER, name), buffer, line)

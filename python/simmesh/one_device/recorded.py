@@ -20,6 +20,7 @@ def write(notebook: Notebook, path: str | os.PathLike[str]) -> None:
     torch.save(
         {
             "format": _FORMAT, "simmesh": _core.version, "torch": str(torch.__version__),
+            "coarsest_product": notebook.coarsest_product,
             "entries": [_row(entry) for entry in notebook.entries.values()],
         },
         path,
@@ -38,7 +39,7 @@ def _row(entry: Entry) -> dict[str, Any]:
     return {
         "kind": entry.key.kind, "name": entry.key.name, "occurrence": entry.key.occurrence,
         "line": entry.line, "is_of_rows": entry.is_of_rows, "is_whole": entry.is_whole,
-        "step": entry.step,
+        "step": entry.step, "drawn": entry.drawn,
         "is_number": snapshot is not None and snapshot.is_number,
         "elements": None if whole is None else whole.elements,
     }  # fmt: skip
@@ -48,6 +49,7 @@ def read(path: str | os.PathLike[str]) -> Notebook:
     """Reads what ``write`` wrote. Raises ValueError for another file."""
     content = _content(path)
     notebook = Notebook()
+    notebook.coarsest_product = content.get("coarsest_product", 0.0)
     for row in content["entries"]:
         key = Key(row["kind"], row["name"], row["occurrence"])
         elements = row["elements"]
@@ -55,8 +57,9 @@ def read(path: str | os.PathLike[str]) -> Notebook:
         if elements is not None:
             snapshot = Snapshot(Exact(elements), is_number=row["is_number"])
         notebook.entries[key] = Entry(
-            key, snapshot, row["line"], row["is_of_rows"], row["is_whole"], row["step"]
-        )
+            key, snapshot, row["line"], row["is_of_rows"], row["is_whole"], row["step"],
+            row.get("drawn", ""),
+        )  # fmt: skip
         notebook.counts[key.kind, key.name] += 1
     return notebook
 

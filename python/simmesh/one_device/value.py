@@ -68,7 +68,28 @@ def of_one_call(entry: Entry, others: Sequence[Entry | None]) -> Value:
     one = whole_of_declared([entry.snapshot])[0]
     assert one is not None
     lost = [rank for rank, each in enumerate(others) if each is not None and each.snapshot is None]
-    return Value(entry, one, whole_of_declared(snapshots), snapshots, tuple(lost))
+    wholes = whole_of_declared(snapshots)
+    if entry.key.kind in notes.OF_PARAMETERS and _are_flat(wholes):
+        one = _padded(Exact(one.elements.reshape(-1), one.values), wholes)
+    return Value(entry, one, wholes, snapshots, tuple(lost))
+
+
+def _are_flat(wholes: Sequence[Exact | None]) -> bool:
+    """True if ranks have pieces of a parameter without its shape, as those of FSDP1 are."""
+    present = [each for each in wholes if each is not None]
+    return bool(present) and all(each.elements.dim() == 1 for each in present)
+
+
+def _padded(one: Exact, wholes: Sequence[Exact | None]) -> Exact:
+    """One device's elements with the zeros behind them that fill up equal pieces on the ranks."""
+    sizes = {each.elements.numel() for each in wholes if each is not None}
+    count, size = one.elements.numel(), max(sizes)
+    pieces = -(-count // size) if size else 0
+    missing = pieces * size - count
+    if len(sizes) > 1 or not 0 < missing < pieces:
+        return one
+    joined = joined_along([one, Exact(one.elements.new_zeros(missing))], 0)
+    return one if joined is None else joined
 
 
 def of_calls(calls: Sequence[Entry], ranks: Sequence[Sequence[Entry]]) -> Value | None:

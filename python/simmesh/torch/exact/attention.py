@@ -82,16 +82,26 @@ def _flash(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> An
 @tables.exact("attention", "_scaled_dot_product_flash_attention_for_cpu_backward")
 def _flash_backward(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     result = func(*args, **options)
-    gradient, query, key, value, _, _, _, is_causal = args[:8]
+    gradient, query, key, value, output, logarithms, _, is_causal = args[:8]
     if query.numel() == 0 or key.numel() == 0:
         return result
     heads, scale = query.shape[1], _default_scale(query, options)
     keys, values = _repeated(key, heads), _repeated(value, heads)
-    chances, _ = _probabilities(query, keys, options.get("attn_mask"), is_causal, scale)
+    chances, sums = _probabilities(query, keys, options.get("attn_mask"), is_causal, scale)
+    is_whole = _are_those_of(sums, logarithms)
+    if not is_whole:
+        ratios = function("exp", sums - wide(logarithms).reshape(sums.shape))
+        chances = torch.where(chances == 0, 0.0, chances * ratios.unsqueeze(-1))
     weights = _rounded(chances, query.dtype)
     given = gradient.to(weights.dtype)
     along = product(_batches(given), _batches(values.to(weights.dtype)).transpose(1, 2))
-    slopes = softmax_gradient(_doubles(along, chances.shape), chances)
+    doubles = _doubles(along, chances.shape)
+    if is_whole:
+        slopes = softmax_gradient(doubles, chances)
+    else:
+        products = wide(gradient) * wide(output)
+        change = exact_sum(products, products.shape[-1]).reshape(products.shape[:-1])
+        slopes = chances * (doubles - change.unsqueeze(-1))
     rounded = _rounded(slopes, query.dtype)
     write(result[0], product(_batches(rounded), _batches(keys.to(rounded.dtype))).scaled(scale))
     of_keys = product(_batches(rounded).transpose(1, 2), _batches(query.to(rounded.dtype)))
@@ -99,6 +109,14 @@ def _flash_backward(func: Operator, args: tuple[Any, ...], options: dict[str, An
     _write_shared(result[2], product(_batches(weights).transpose(1, 2), _batches(given)),
                   values.shape)  # fmt: skip
     return result
+
+
+def _are_those_of(sums: torch.Tensor, logarithms: torch.Tensor) -> bool:
+    """True if the softmax is that of these keys. A ring gives the logarithms over all keys, and
+    those of a part here.
+    """
+    own = narrow(sums.reshape(logarithms.shape), torch.empty_like(logarithms))
+    return torch.equal(own, logarithms)
 
 
 def _write_shared(result: torch.Tensor, found: Values, shape: torch.Size) -> None:

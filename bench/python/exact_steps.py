@@ -36,7 +36,7 @@ from torch.nn.parallel import DistributedDataParallel
 import simmesh
 from simmesh.torch.exact import companions
 
-DIM, HEADS, VOCABULARY, ROWS, LENGTH, STEPS = 64, 4, 256, 8, 8, 6
+DIM, HEADS, VOCABULARY, ROWS, LENGTH, STEPS = 64, 4, 256, 8, 8, 15
 
 
 class Layer(nn.Module):

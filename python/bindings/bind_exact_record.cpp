@@ -2,7 +2,7 @@
 
 #include "core/arithmetic/companions/exact_record.h"
 #include "python/bindings/bindings.h"
-#include "python/bindings/torch/exact_elements.h"
+#include "python/bindings/torch/kept_records.h"
 
 namespace nb = nanobind;
 

@@ -35,7 +35,10 @@ void bind_kept_records(nb::module_& module) {
       nb::sig("def record_to_keep(tensor: object) -> Record | None"));
   module.def(
       "has",
-      [](nb::handle tensor) { return KeptRecords::all().find(StorageOfTensor(tensor)) != nullptr; },
+      [](nb::handle tensor) {
+        KeptRecords::Record record = KeptRecords::all().find(StorageOfTensor(tensor));
+        return record && record->nbytes() != 0;
+      },
       nb::arg("tensor"), "True if something may stand behind elements of the tensor's storage.");
   module.def(
       "round_parameter",

@@ -9,7 +9,7 @@
 #include "python/bindings/bindings.h"
 #include "python/bindings/python_run.h"
 #include "python/bindings/python_site.h"
-#include "python/bindings/torch/exact_elements.h"
+#include "python/bindings/torch/kept_records.h"
 #include "python/bindings/torch/torch_array.h"
 
 namespace nb = nanobind;
@@ -23,7 +23,7 @@ namespace {
 void set_record(HostArray& array, nb::handle tensor, nb::handle record, bool is_result) {
   if (record.is_none() || !(is_result || holds_floats(tensor))) return;
   array.record = nb::cast<ExactRecord*>(record);
-  array.record_offset = storage_offset_of(tensor);
+  array.record_offset = array.data - StorageOfTensor(tensor).begin();
 }
 
 // An array without dims counts as one element where pieces are cut or joined.

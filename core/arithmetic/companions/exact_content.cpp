@@ -182,6 +182,20 @@ CarriedSums ExactContent::digits_at(gsl::span<const std::int64_t> places) const 
   return sums.take();
 }
 
+CarriedSums ExactContent::digits() const {
+  BitRange bits;
+  for (double x : high) bits.add(x);
+  for (double x : low) bits.add(x);
+  DigitRange range = bits.digits(2);
+  if (!wide_places.empty()) range = range.joined({wide.low(), wide.digit_count() + 1});
+  DigitSums sums(count, range);
+  sums.add_terms(high);
+  if (!low.empty()) sums.add_terms(low);
+  for (std::size_t k = 0; k < wide_places.size(); ++k)
+    sums.add_digits(wide_places[k], digits_of(wide, std::int64_t(k)));
+  return sums.take();
+}
+
 void ExactContent::settle(gsl::span<const std::int64_t> places, const CarriedSums& sums) {
   SIMMESH_CHECK(wide_places.empty(), "wide places beside those that are settled");
   SIMMESH_CHECK(sums.divisor() == 1, "sums over {} settled", sums.divisor());

@@ -41,6 +41,8 @@ struct ExactContent {
 
   // digits_at returns the numerators at some places as sums over 1.
   CarriedSums digits_at(gsl::span<const std::int64_t> places) const;
+  // digits returns all numerators so.
+  CarriedSums digits() const;
   // add_at adds the numerator at places[k] to sum k; range_at is the range that one such sum needs.
   void add_at(gsl::span<const std::int64_t> places, DigitSums& sums) const;
   DigitRange range_at(gsl::span<const std::int64_t> places) const;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <optional>
 
 #include "core/arithmetic/companions/exact_arithmetic.h"
@@ -14,13 +13,6 @@
 namespace simmesh {
 
 namespace {
-
-std::vector<std::int64_t> all_places(std::int64_t count) {
-  std::vector<std::int64_t> places;
-  places.resize(std::size_t(count));
-  std::iota(places.begin(), places.end(), 0);
-  return places;
-}
 
 void check_count(std::int64_t values, std::int64_t elements) {
   if (values != elements)
@@ -208,7 +200,7 @@ std::vector<char> ExactValues::are_elements(DType dtype, const std::byte* rounde
 
 CarriedSums ExactValues::sums() const {
   Unrooted values(content());
-  return values->digits_at(all_places(count())).over(values->divisor);
+  return values->digits().over(values->divisor);
 }
 
 }  // namespace simmesh

@@ -161,6 +161,38 @@ void DigitSums::add(std::int64_t i, double term) {
   add_integer(i, x.mantissa, x.exponent);
 }
 
+// Cuts terms into digits from the highest one on: adding a large double and taking it off again
+// rounds to a multiple of the digit's unit, which leaves at most half a unit.
+void DigitSums::add_terms(gsl::span<const double> terms, std::int64_t first) {
+  constexpr int least = -900, most = 900;
+  bool is_near = 32 * range_.low >= least && 32 * (range_.low + range_.count) <= most;
+  if (!is_near || !std::all_of(terms.begin(), terms.end(), is_finite)) {
+    for (double term : terms) add(first++, term);
+    return;
+  }
+  make_room(2);
+  constexpr std::size_t block = 256;
+  constexpr double to_integer = 0x1.8p52;
+  double rest[block];
+  for (std::size_t begin = 0; begin < terms.size(); begin += block) {
+    std::size_t count = std::min(block, terms.size() - begin);
+    std::copy_n(terms.data() + begin, count, rest);
+    for (int d = range_.count - 1; d >= 0; --d) {
+      double unit = std::ldexp(1.0, 32 * (range_.low + d)), inverse = 1 / unit;
+      double large = to_integer * unit;
+      std::int64_t* place = digits_at(d) + first + std::int64_t(begin);
+      for (std::size_t i = 0; i < count; ++i) {
+        double share = (rest[i] + large) - large;
+        rest[i] -= share;
+        place[i] += std::bit_cast<std::int64_t>(share * inverse + to_integer) -
+                    std::bit_cast<std::int64_t>(to_integer);
+      }
+    }
+    bool is_whole = std::all_of(rest, rest + count, [](double x) { return x == 0; });
+    SIMMESH_CHECK(is_whole, "a term below digit {}", range_.low);
+  }
+}
+
 void DigitSums::add_product(std::int64_t i, double a, double b) {
   if (!is_finite(a) || !is_finite(b)) return add_non_finite(i, NonFiniteTerms::of(a * b));
   Split x = split(a), y = split(b);

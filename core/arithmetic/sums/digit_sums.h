@@ -39,6 +39,8 @@ class DigitSums {
 
   // add adds a term to sum i. An infinity or NaN is counted.
   void add(std::int64_t i, double term);
+  // add_terms adds a term a place, from `first` on.
+  void add_terms(gsl::span<const double> terms, std::int64_t first = 0);
   // add_product adds a * b, exactly.
   void add_product(std::int64_t i, double a, double b);
   // add_integer adds k * 2^exponent, |k| < 2^126.

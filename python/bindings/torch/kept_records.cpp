@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "python/bindings/torch/exact_elements.h"
 #include "python/bindings/torch/torch_array.h"
 
 namespace nb = nanobind;
@@ -44,14 +43,24 @@ std::int64_t StorageOfTensor::bytes() const {
   return nb::cast<std::int64_t>(called(object_, nbytes));
 }
 
-std::uintptr_t StorageOfTensor::begin() const {
+const std::byte* StorageOfTensor::begin() const {
   static PyObject* const data_ptr = name_of("data_ptr");
-  return nb::cast<std::uintptr_t>(called(object_, data_ptr));
+  return std::bit_cast<const std::byte*>(nb::cast<std::uintptr_t>(called(object_, data_ptr)));
 }
 
 ElementsOfStorage elements_in(ElementArray array, const StorageOfTensor& storage) {
-  auto offset = std::int64_t(std::bit_cast<std::uintptr_t>(array.data) - storage.begin());
+  std::int64_t offset = array.data - storage.begin();
   return {std::move(array), offset};
+}
+
+ElementsOfStorage elements_of_storage(nb::handle tensor) {
+  return elements_in(element_array(tensor), StorageOfTensor(tensor));
+}
+
+ElementsOfStorage bytes_of_storage(nb::handle tensor) {
+  HostArray array = torch_array(tensor);
+  return elements_in({array.data, array.dtype, array.shape, array.strides},
+                     StorageOfTensor(tensor));
 }
 
 KeptRecords& KeptRecords::all() {

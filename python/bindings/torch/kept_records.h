@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <nanobind/nanobind.h>
@@ -20,7 +21,7 @@ class StorageOfTensor {
   const nanobind::object& object() const { return object_; }
   std::uintptr_t address() const { return address_; }
   std::int64_t bytes() const;
-  std::uintptr_t begin() const;
+  const std::byte* begin() const;
 
  private:
   nanobind::object object_;
@@ -29,6 +30,11 @@ class StorageOfTensor {
 
 // elements_in adds the place of an array of elements in their storage.
 ElementsOfStorage elements_in(ElementArray array, const StorageOfTensor& storage);
+
+// elements_of_storage describes a floating or complex tensor and its place in its storage.
+// bytes_of_storage does so for a tensor of any dtype, whose elements are only written over.
+ElementsOfStorage elements_of_storage(nanobind::handle tensor);
+ElementsOfStorage bytes_of_storage(nanobind::handle tensor);
 
 // KeptRecords are the records of exact values of all storages of this process. A storage is weakly
 // held: its record ends with it, and when it gets another size. The GIL protects all of it.

@@ -80,6 +80,8 @@ def _joined(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> A
 
 
 def _write_joined(result: torch.Tensor, parts: Any, dim: int, is_stack: bool) -> None:
+    if not is_stack and _write_together(result, parts, dim):
+        return
     begin = 0
     for part in parts:
         if not is_stack and part.dim() == 1 and part.numel() == 0:
@@ -88,6 +90,25 @@ def _write_joined(result: torch.Tensor, parts: Any, dim: int, is_stack: bool) ->
         into = result.narrow(dim, begin, length)
         assign(into.squeeze(dim) if is_stack else into, part)
         begin += length
+
+
+def _write_together(result: torch.Tensor, parts: Any, dim: int) -> bool:
+    """Writes values of one kind in one piece; False for others."""
+    if any(part.dtype is not result.dtype or part.dim() != result.dim() for part in parts):
+        return False
+    found = [carried(part) for part in parts]
+    if any(each.is_root or each.divisor != found[0].divisor for each in found):
+        return False
+    joined = found[0].joined(*found[1:])
+    if dim % result.dim() != 0:
+        places, begin = [], 0
+        for part in parts:
+            end = begin + part.numel()
+            places.append(torch.arange(begin, end).view(part.shape))
+            begin = end
+        joined = joined.taken(torch.cat(places, dim).view(-1))
+    keep(result, joined)
+    return True
 
 
 @tables.exact("movement", "slice_backward select_backward")

@@ -1,6 +1,7 @@
 #include "core/arithmetic/sums/digit_sums.h"
 
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include "tests/core/arithmetic/exact_oracle.h"
@@ -74,6 +75,60 @@ TEST(DigitSums, TakeTrims) {
   CarriedSums taken = sums.take();
   EXPECT_EQ(taken.digit_count(), 2);
   EXPECT_EQ(taken.low(), -1);
+}
+
+bool are_same(const CarriedSums& a, const CarriedSums& b) {
+  if (a.count() != b.count() || a.low() != b.low() || a.digit_count() != b.digit_count())
+    return false;
+  std::int64_t digits = a.count() * a.digit_count();
+  return std::equal(a.digit(0), a.digit(0) + digits, b.digit(0));
+}
+
+// If this fails, terms that are added together are cut into other digits than one by one, or others
+// than numbers that lie near 1 are.
+TEST(DigitSums, TermsAddedTogetherAreThoseAddedOneByOne) {
+  std::mt19937_64 random(42);
+  for (double scale : {1.0, 0x1p200, 0x1p-300, 0x1p-1000, 0x1p950}) {
+    std::vector<double> terms;
+    for (int i = 0; i < 700; ++i) {
+      double x = double(std::int64_t(random()));
+      terms.push_back(std::ldexp(x, -int(random() % 150)) * scale * 0x1p-63);
+    }
+    DigitSums together(1000, DigitRange::whole()), apart(1000, DigitRange::whole());
+    int low = scale < 1 ? std::ilogb(scale) / 32 - 8 : std::ilogb(scale) / 32 - 7;
+    DigitSums near(1000, {low, 12});
+    for (int turn = 0; turn < 3; ++turn) {
+      together.add_terms(terms, 9);
+      near.add_terms(terms, 9);
+      for (std::size_t i = 0; i < terms.size(); ++i) apart.add(std::int64_t(i) + 9, terms[i]);
+    }
+    CarriedSums expected = apart.take();
+    EXPECT_TRUE(are_same(together.take(), expected)) << scale;
+    EXPECT_TRUE(are_same(near.take(), expected)) << scale;
+  }
+}
+
+// If this fails, a sum of digits, or a product of two, is another number.
+TEST(DigitSums, DigitsAreAddedAndMultiplied) {
+  const double terms[][2] = {{1, 0}, {-3, 0x1p-70}, {0x1p80, -0x1.5p-40}, {0, 0}, {5e30, -5e-30}};
+  DigitRange range{-8, 14};
+  for (const auto& x : terms)
+    for (const auto& y : terms) {
+      DigitSums one(1, range), other(1, range), products(2, DigitRange::whole());
+      DigitSums expected(2, DigitRange::whole());
+      for (double term : x) one.add(0, term);
+      for (double term : y) other.add(0, term);
+      for (double a : x) {
+        expected.add(0, a);
+        for (double b : y) expected.add_product(1, a, b);
+      }
+      CarriedSums a = one.take(), b = other.take();
+      SumDigits left{a.digit(0), 1, a.digit_count(), a.low()};
+      SumDigits right{b.digit(0), 1, b.digit_count(), b.low()};
+      products.add_digits(0, left);
+      products.add_product(1, left, right);
+      EXPECT_TRUE(are_same(products.take(), expected.take())) << x[0] << " " << y[0];
+    }
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ namespace {
 void set_record(HostArray& array, nb::handle tensor, nb::handle record, bool is_result) {
   if (record.is_none() || !(is_result || holds_floats(tensor))) return;
   array.record = nb::cast<ExactRecord*>(record);
-  array.record_offset = array.data - StorageOfTensor(tensor).begin();
+  array.record_offset =
+      std::int64_t(reinterpret_cast<std::uintptr_t>(array.data) - StorageOfTensor(tensor).begin());
 }
 
 // An array without dims counts as one element where pieces are cut or joined.

@@ -1,4 +1,4 @@
-"""What stands behind tensors that are put together."""
+"""Values that stand behind tensors that are put together."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 #include "python/bindings/torch/kept_records.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 #include <vector>
 
@@ -43,13 +42,13 @@ std::int64_t StorageOfTensor::bytes() const {
   return nb::cast<std::int64_t>(called(object_, nbytes));
 }
 
-const std::byte* StorageOfTensor::begin() const {
+std::uintptr_t StorageOfTensor::begin() const {
   static PyObject* const data_ptr = name_of("data_ptr");
-  return std::bit_cast<const std::byte*>(nb::cast<std::uintptr_t>(called(object_, data_ptr)));
+  return nb::cast<std::uintptr_t>(called(object_, data_ptr));
 }
 
 ElementsOfStorage elements_in(ElementArray array, const StorageOfTensor& storage) {
-  std::int64_t offset = array.data - storage.begin();
+  auto offset = std::int64_t(reinterpret_cast<std::uintptr_t>(array.data) - storage.begin());
   return {std::move(array), offset};
 }
 

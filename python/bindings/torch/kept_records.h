@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <nanobind/nanobind.h>
@@ -21,7 +20,7 @@ class StorageOfTensor {
   const nanobind::object& object() const { return object_; }
   std::uintptr_t address() const { return address_; }
   std::int64_t bytes() const;
-  const std::byte* begin() const;
+  std::uintptr_t begin() const;
 
  private:
   nanobind::object object_;

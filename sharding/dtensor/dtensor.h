@@ -181,7 +181,8 @@ struct FromLocalOptions {
 };
 
 // from_local makes a DTensor of the ranks' own pieces. Raises a ValueError where a piece
-// doesn't have the shape that the placements give it.
+// doesn't have the shape that the placements give it, and a RuntimeError for a piece that is a
+// DTensor itself.
 DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
                    const FromLocalOptions& options = {}, CallSite site = CallSite::here());
 
@@ -198,7 +199,9 @@ struct DistributeOptions {
 };
 
 // distribute_tensor cuts a tensor that a rank holds whole into pieces: a leaf of the tape, which
-// requires a gradient where the tensor does. Raises a ValueError for partial placements.
+// requires a gradient where the tensor does. A DTensor that lies on this mesh with these placements
+// comes back as it is. Raises a ValueError for a DTensor of another mesh or with other placements,
+// and for partial placements of a plain tensor.
 DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Placements& placements,
                           const DistributeOptions& options = {}, CallSite site = CallSite::here());
 

@@ -68,8 +68,9 @@ class Collector {
  public:
   void visit(const Spot& spot) {
     if (spot.schema->type == Type::any) {
-      // Contents for a parser of their own are changed as a whole.
-      if (!spot.at.empty()) add(spot, "another type", other_type(spot.value.value()));
+      // Contents for a parser of their own have any type, and are changed as a whole.
+      if (!spot.at.empty())
+        add(spot, "another type", other_type(spot.value.value()), excuse_of(spot));
       return;
     }
     std::string_view excuse = excuse_of(spot);

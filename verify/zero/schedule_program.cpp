@@ -74,6 +74,8 @@ class ProgramCheck {
     open_.clear();
     entered_.clear();
     open_backward_.clear();
+    forward_.clear();
+    recomputed_.clear();
     used_.clear();
     ready_.clear();
     return "";
@@ -87,6 +89,7 @@ class ProgramCheck {
       if (has_entered_ && open_.empty() && !has_backward_) return "one call of the root";
       has_entered_ = true;
       entered_.insert(module);
+      ++(has_backward_ ? recomputed_ : forward_)[module];
       open_.push_back(module);
       const std::vector<std::int64_t>& needs = schedule_.modules[std::size_t(module)].needs;
       used_.insert(needs.begin(), needs.end());
@@ -142,7 +145,12 @@ class ProgramCheck {
     return ++ended_ == 1 ? compare_ready() : "";
   }
 
+  // A backward pass recomputes all forward calls of a module, or none.
   std::string compare_ready() {
+    for (auto [module, count] : recomputed_)
+      if (count != forward_[module])
+        return fmt::format("{} recomputations of module {}, got {}, before it", forward_[module],
+                           module, count);
     for (std::int64_t param : used_) {
       if (schedule_.params[std::size_t(param)].is_frozen) continue;
       auto [known, is_new] = has_gradient_.emplace(param, ready_.count(param) > 0);
@@ -158,8 +166,9 @@ class ProgramCheck {
   std::size_t ended_ = 0;                               // of the endings of this iteration
   std::vector<std::int64_t> open_;                      // modules entered forward and not left
   std::map<std::int64_t, std::int64_t> open_backward_;  // of this iteration, by module
-  std::set<std::int64_t> entered_, used_, ready_;       // of this iteration
-  std::vector<std::int64_t> run_;                       // gradients since the last call of a module
+  std::map<std::int64_t, std::int64_t> forward_, recomputed_;  // calls of this iteration, by module
+  std::set<std::int64_t> entered_, used_, ready_;              // of this iteration
+  std::vector<std::int64_t> run_;  // gradients since the last call of a module
   std::set<std::pair<std::int64_t, std::int64_t>> order_;
   std::map<std::int64_t, bool> has_gradient_;
   std::map<std::int64_t, std::set<std::int64_t>> external_;  // by module

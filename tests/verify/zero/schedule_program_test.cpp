@@ -1,5 +1,6 @@
 #include "verify/zero/schedule_program.h"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 
 #include "tests/verify/changed_case.h"
@@ -53,6 +54,20 @@ std::string mismatch_of(const ScheduleCase& schedule, const ScheduleEvents& even
 
 TEST(ScheduleProgram, TakesARunThatMetaDescribes) {
   EXPECT_EQ(mismatch_of(small_model(2), run_of(2)), "");
+}
+
+// A call of a module in the backward pass is a recomputation; it is one of all calls, or of none.
+TEST(ScheduleProgram, RecomputesAllCallsOfAModule) {
+  ScheduleEvents events = run_of(1);
+  auto backward = std::find_if(events.begin(), events.end(), [](const json& event) {
+    return event.size() > 3 && event[3] == "B";
+  });
+  json again = {"fetch_begin", 0, 1, "F", "RECORD", "navail", 0};
+  json left = {"rel_begin", 0, 1, "F"};
+  auto next = events.insert(backward + 1, {again, left});
+  EXPECT_EQ(mismatch_of(small_model(1), events), "");
+  events.insert(next, {again, left});
+  EXPECT_THAT(mismatch_of(small_model(1), events), HasSubstr("1 recomputations of module 1"));
 }
 
 // The recorded events drive the replay, so a list that is cut would judge itself.

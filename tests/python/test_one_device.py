@@ -144,6 +144,34 @@ def test_momentum_of_parts_of_a_sum_is_a_limit() -> None:
     assert first.key is not None and "norm" in first.key.name
 
 
+class Sorted(nn.Module):
+    """Returns the rows in the order of their classes, and the numbers of these rows."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        order = (x[:, 0] > 0).long().sort(stable=True).indices
+        return order, x[order]
+
+
+@pytest.mark.parametrize("fault", [0.0, 1.0])
+def test_numbers_of_own_rows_are_not_compared(fault: float) -> None:
+    """Would fail if a router that numbers its rank's rows were faulty, or if nothing were left."""
+
+    def program(mesh: DeviceMesh) -> torch.Tensor:
+        torch.manual_seed(0)
+        layer, ordered = nn.Linear(4, 4), Sorted()
+        rows = torch.randn(8, 4)[simmesh.rows_of(mesh.get_local_rank(), mesh.size(), 8)]
+        _order, found = ordered(layer(rows))
+        return found.sum() + fault * mesh.get_local_rank()
+
+    if fault:
+        with pytest.raises(simmesh.DiffersFromOneDevice, match="returned value"):
+            simmesh.same_as_one_device(program, layouts=[{"dp": 2}])
+        return
+    (verdict,) = simmesh.same_as_one_device(program, layouts=[{"dp": 2}]).verdicts
+    assert verdict.skipped == {"output of Sorted[0]": "ranks count their own rows"}
+    assert not verdict.findings and verdict.compared >= 4
+
+
 def test_modules_that_a_rank_counts_from_0_are_matched() -> None:
     """Would fail if the first expert of rank 1 were compared with that of one device."""
 

@@ -228,7 +228,7 @@ def test_ranks_that_are_not_what_they_declare() -> None:
             simmesh.note("x", DTensor.from_local(x, mesh["tp"], [Replicate()], run_check=False))
 
     line = first_line(report_of(program, dp=2, tp=2))
-    assert "says that it is replicated, but rank 3 has other elements than rank 2" in line
+    assert "declared as replicated, but rank 3 has other elements than rank 2" in line
 
 
 def test_parameters_with_other_names_are_told() -> None:

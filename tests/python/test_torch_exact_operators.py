@@ -332,6 +332,22 @@ def test_complex_numbers_are_made_of_exact_parts(mode: None) -> None:
         assert torch.equal(torch.view_as_real(moved)[..., 0] * 3, thirds * 3)
 
 
+@pytest.mark.parametrize("unitriangular", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("upper", [False, True])
+def test_triangular_systems_are_solved(upper: bool, left: bool, unitriangular: bool) -> None:
+    """Would fail if a system of one form were solved as another, or by the place in a batch."""
+    matrix = torch.randn(5, 1, 6, 6) + 4 * torch.eye(6)
+    right = torch.randn(3, 6, 2) if left else torch.randn(3, 2, 6)
+    options = {"upper": upper, "left": left, "unitriangular": unitriangular}
+    expected = torch.linalg.solve_triangular(matrix.double(), right.double(), **options)
+    with exact_operators():
+        found = torch.linalg.solve_triangular(matrix, right, **options)
+        alone = torch.linalg.solve_triangular(matrix[3, 0], right[1], **options)
+    assert (found - expected).abs().max() <= 1e-6 * expected.abs().max()
+    assert torch.equal(found[3, 1], alone)
+
+
 def test_refusal_names_operator_line_and_way_out() -> None:
     """Would fail if an operator without an exact form were computed inexactly, or not named."""
 

@@ -185,7 +185,7 @@ class _Explanation:
 
     def _change(self) -> torch.Tensor | None:
         """The changes of one device's elements by the step; None for other values."""
-        if self.entry.key.kind != notes.PARAMETER:
+        if self.entry.key.kind != notes.PARAMETER or not self.ulp:
             return None
         before = self.one.entries.get(self._key_before_step())
         if before is None or before.snapshot is None:

@@ -120,10 +120,10 @@ def has(tensor: torch.Tensor) -> bool:
 
 
 def record_of(tensor: torch.Tensor) -> Record | None:
-    """The record of a tensor's storage; None where nothing was kept for it."""
+    """The record of a tensor's storage; None where nothing was kept for it, or for no elements."""
     storage = tensor.untyped_storage()
     kept = _kept.get(storage._cdata)
-    if kept is None or kept.record is None:
+    if kept is None or kept.record is None or tensor.numel() == 0:
         return None
     return kept.record_for(storage.nbytes())
 

@@ -348,6 +348,13 @@ def test_triangular_systems_are_solved(upper: bool, left: bool, unitriangular: b
     assert torch.equal(found[3, 1], alone)
 
 
+def test_pieces_without_elements_have_nothing_behind_them(mode: None) -> None:
+    """Would fail if an empty view, which has no address, were looked up in its storage's record."""
+    thirds = torch.randn(2, 3) / 3
+    assert torch.equal(torch.cat([thirds[:, :0], thirds], 1) * 3, thirds * 3)
+    assert thirds[:0].t().clone().shape == (3, 0)
+
+
 def test_refusal_names_operator_line_and_way_out() -> None:
     """Would fail if an operator without an exact form were computed inexactly, or not named."""
 

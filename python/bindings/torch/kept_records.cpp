@@ -48,6 +48,8 @@ std::uintptr_t StorageOfTensor::begin() const {
 }
 
 ElementsOfStorage elements_in(ElementArray array, const StorageOfTensor& storage) {
+  // A tensor without elements has no address.
+  if (!array.data) return {std::move(array), 0};
   auto offset = std::int64_t(reinterpret_cast<std::uintptr_t>(array.data) - storage.begin());
   return {std::move(array), offset};
 }

@@ -29,8 +29,7 @@ Schema steps_schema_of_function(const Schema& placed);
 std::vector<FunctionStep> read_function_steps(const CaseField& field, std::size_t mesh_dims);
 
 // expect_flow compares what a step gets with what there is: each tensor is an input or the result
-// of an earlier step, each result is an input of a later step or of the call (except what is kept
-// for a backward pass), and so are the results of the call.
+// of an earlier step, and so is each result of the call.
 void expect_flow(const std::vector<FunctionStep>& steps, const std::vector<Placements>& inputs,
                  const std::vector<Placements>& results, CaseReport& report);
 

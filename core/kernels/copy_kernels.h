@@ -42,7 +42,7 @@ void copy_words(const CopyPlane& plane, std::byte* target, const std::byte* sour
 
 // Copies blocks of 8 bytes that become neighbours, two at a time.
 inline void copy_pairs(const CopyPlane& plane, std::byte* target, const std::byte* source) {
-  typedef std::uint64_t Pair __attribute__((vector_size(16)));
+  typedef std::uint64_t WordPair __attribute__((vector_size(16)));
   typedef std::uint64_t LoosePair __attribute__((vector_size(16), aligned(1), may_alias));
   typedef std::uint64_t LooseWord __attribute__((aligned(1), may_alias));
   const CopyLoop outer = plane.rows, inner = plane.columns;
@@ -52,8 +52,8 @@ inline void copy_pairs(const CopyPlane& plane, std::byte* target, const std::byt
     std::int64_t j = 0;
 #pragma GCC unroll 4
     for (; j + 2 <= inner.size; j += 2) {
-      Pair pair = {*reinterpret_cast<const LooseWord*>(from),
-                   *reinterpret_cast<const LooseWord*>(from + inner.source)};
+      WordPair pair = {*reinterpret_cast<const LooseWord*>(from),
+                       *reinterpret_cast<const LooseWord*>(from + inner.source)};
       *reinterpret_cast<LoosePair*>(to) = pair;
       to += 16;
       from += 2 * inner.source;

@@ -6,6 +6,7 @@ import warnings
 from typing import Any, Callable
 
 import pytest
+import torch  # noqa: F401
 
 import published_layers as layers
 import published_trainings as trainings

@@ -70,6 +70,14 @@ StrategyRows convolution_operand_rows(const StrategyRequest& call, bool is_tiled
   return rows;
 }
 
+// True if each rank has an image where the batch is cut as it is given.
+bool gives_images_to_all(const MeshRequest& request, const Placements& given) {
+  std::int64_t pieces = 1;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (given[i] == Shard(images_batch)) pieces *= request.mesh_shape[i];
+  return request.call.inputs[0].shape[images_batch] >= pieces;
+}
+
 // True if images that a convolution takes as they are stay so.
 bool keeps_images(const MeshRequest& request, const MeshCandidate& candidate) {
   if (request.call.inputs.size() == 1) return true;
@@ -83,7 +91,8 @@ bool keeps_images(const MeshRequest& request, const MeshCandidate& candidate) {
                           windows % request.mesh_shape[i] == 0 &&
                           request.call.inputs[0].shape.back() % windows == 0;
     if (wanted[i].splits(width) && !is_cut_between) return false;
-    bool stays = is_cut_between || given[i].is_replicate() || given[i] == Shard(images_batch);
+    bool is_cut_batch = given[i] == Shard(images_batch) && gives_images_to_all(request, given);
+    bool stays = is_cut_between || given[i].is_replicate() || is_cut_batch;
     if (stays && wanted[i] != given[i]) return false;
   }
   return true;

@@ -10,7 +10,7 @@ namespace simmesh {
 namespace {
 
 struct Owned : boost::intrusive_ref_counter<Owned, OwnerCount> {
-  explicit Owned(std::atomic<int>& ended) : ended(ended) {}
+  explicit Owned(std::atomic<int>& count) : ended(count) {}
   ~Owned() { ++ended; }
 
   std::atomic<int>& ended;

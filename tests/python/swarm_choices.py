@@ -15,6 +15,7 @@ STATISTICS = "the statistics are those of each rank's own rows"
 RANDOM = "it has random numbers"
 PRODUCTS = "the optimizer's step multiplies matrices that are cut"
 PARTS = "it differs by rounding only"
+MOMENTUM = "so is the momentum, which lasts over steps"
 
 
 @dataclass
@@ -259,7 +260,7 @@ def _optimizer(chosen: Choices, draw: random.Random) -> None:
             "optimizers = [torch.optim.Muon(matrices, lr=0.01), torch.optim.AdamW(rest, lr=0.01)]",
         ]
         if not plain:
-            chosen.may += (PRODUCTS, PARTS)
+            chosen.may += (PRODUCTS, PARTS, MOMENTUM)
     else:
         chosen.optimizers = [f"optimizers = [torch.optim.{text.format(p='model.parameters()')}]"]
     if chosen.wrapper == "ep_fsdp" and text != "Muon":
@@ -272,7 +273,7 @@ def _optimizer(chosen: Choices, draw: random.Random) -> None:
             "]",
         ]
     if "momentum" in text and "tp" in chosen.layout:
-        chosen.may += (PARTS,)  # of gradients of norms, which are parts of sums
+        chosen.may += (PARTS, MOMENTUM)  # of gradients of norms, which are parts of sums
     chosen.clip = draw.choice(
         [
             "",

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import has, scope
+from simmesh.torch.exact.companions import scope
 from simmesh.torch.exact.dispatch import in_mode, is_wide
 from simmesh.torch.exact.movement import assign
 from simmesh.torch.exact.tables import Entry, Handler, Operator
@@ -116,6 +116,9 @@ _LISTED = tables.words(
 )
 _SAFE_IN_STEPS = _LISTED - {"norm", "powsum", "mm", "pow", "tanh", "sigmoid"}
 
+# New results of these keep exact values in an optimizer's step.
+_LINEAR = frozenset(("add", "sub", "mul", "neg", "div"))
+
 
 @tables.rule
 def _listed(operator: Operator) -> Entry | None:
@@ -131,7 +134,7 @@ def _listed(operator: Operator) -> Entry | None:
 def _each(base: str, is_in_place: bool, func: Operator, args: tuple[Any, ...],
           options: dict[str, Any]) -> Any:  # fmt: skip
     """Calls the operator for each tensor of a list."""
-    is_safe = base in _SAFE_IN_STEPS and (is_in_place or not any(map(has, args[0])))
+    is_safe = base in _SAFE_IN_STEPS and (is_in_place or base not in _LINEAR)
     if scope.steps and is_safe and all(is_wide(each) for each in args[0]):
         return func(*args, **options)
     names = [each.name for each in func._schema.arguments]

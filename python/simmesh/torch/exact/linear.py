@@ -13,7 +13,6 @@ from simmesh.torch.exact import tables
 from simmesh.torch.exact.companions import (
     carried,
     drop,
-    has,
     keep,
     outside_of_steps,
     scope,
@@ -45,19 +44,14 @@ def operand(value: Any, shape: torch.Size, dtype: torch.dtype) -> Values:
 
 def _linear(family: str, names: str, formula: Formula) -> None:
     """Enters an operator and its form that writes into its first operand. In an optimizer's step
-    torch's kernels round each operation on float32 and float64, wherever an element lies; but what
-    is made of gradients keeps exact values, since these may be parts of sums.
+    torch's kernels round each such write to float32 and float64, wherever an element lies; but new
+    tensors keep exact values, since gradients may be parts of sums that are added up later.
     """
 
     def functional(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         result = func(*args, **options)
-        if scope.steps and any(map(has, tables.tensors_in(args))):
-            with outside_of_steps():
-                write(result, _whole(formula(args, options, result.shape, result.dtype), result))
-            return result
-        if scope.steps and is_wide(result):
-            return result
-        write(result, _whole(formula(args, options, result.shape, result.dtype), result))
+        with outside_of_steps():
+            write(result, _whole(formula(args, options, result.shape, result.dtype), result))
         return result
 
     def in_place(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from simmesh._core.exact import (
     multiply_into,
     sum_into,
 )
-from simmesh.torch.exact.companions import has, scope
+from simmesh.torch.exact.companions import scope
 from simmesh.torch.exact.dispatch import is_floating, is_wide
 from simmesh.torch.exact.tables import Handler, Operator
 
@@ -33,26 +33,17 @@ Form = Callable[[Callable[..., Any], Handler], Handler]
 
 
 def _linear(make: Callable[..., Any], compute: Callable[..., bool], *more: Any) -> Form:
-    """A new result. Where torch makes it, its elements are written over. In an optimizer's step
-    torch's own elements of float32 and float64 stay, unless something stands behind an operand.
-    """
+    """A new result. Where torch makes it, its elements are written over."""
 
     def form(torchs: Callable[..., Any], others: Handler) -> Handler:
         def run(func: Operator, args: Args, options: Options) -> Any:
-            if options or len(args) > 2:
+            if options or len(args) > 2 or scope.steps:
                 return others(func, args, options)
-            if scope.steps:
-                if any(isinstance(each, torch.Tensor) and has(each) for each in args):
-                    return others(func, args, options)
-                result = torchs(*args)
-                if is_wide(result):
-                    return result
-            else:
-                if (made := make(*args, *more)) is not None:
-                    return made
-                result = torchs(*args)
-                if compute(result, *args, *more):
-                    return result
+            if (made := make(*args, *more)) is not None:
+                return made
+            result = torchs(*args)
+            if compute(result, *args, *more):
+                return result
             return others(func, args, options)
 
         return run

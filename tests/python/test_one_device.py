@@ -125,7 +125,9 @@ def test_gradients_of_local_means_are_scaled() -> None:
 
 
 def test_momentum_of_parts_of_a_sum_is_a_limit() -> None:
-    """Would fail if SGD under sequence parallelism were called faulty, or the limit not named."""
+    """Would fail if SGD under sequence parallelism were called faulty, or the limit not named.
+    PyTorch 2.13 keeps the momentum whole.
+    """
 
     def program(mesh: DeviceMesh) -> None:
         torch.manual_seed(0)
@@ -138,6 +140,9 @@ def test_momentum_of_parts_of_a_sum_is_a_limit() -> None:
             optimizer.step()
             optimizer.zero_grad()
 
+    if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 15):
+        assert simmesh.same_as_one_device(program, layouts=[{"tp": 2}]).equal
+        return
     with pytest.warns(simmesh.LimitOfExactArithmetic, match="so is the momentum, which lasts"):
         comparison = simmesh.same_as_one_device(program, layouts=[{"tp": 2}])
     first = comparison.verdicts[0].findings[0]

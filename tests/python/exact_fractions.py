@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import torch
+from simmesh._core.exact import carried
 
 DTYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
@@ -18,6 +19,17 @@ _FORMATS = {
     torch.bfloat16: (8, -133),
     torch.float16: (11, -24),
 }
+
+
+def fractions(tensor: torch.Tensor) -> list[Fraction]:
+    """The exact values behind the elements."""
+    values = carried(tensor)
+    return [Fraction(*values.ratio(index)) for index in range(values.count)]
+
+
+def elements(tensor: torch.Tensor) -> list[Fraction]:
+    """The elements themselves."""
+    return [Fraction(each) for each in tensor.flatten().tolist()]
 
 
 def rounded(value: Fraction, dtype: torch.dtype) -> float:

@@ -9,6 +9,7 @@ import torch
 import torch.distributed.fsdp  # which defines its operators
 from simmesh._core.exact import Values, carried, keep
 
+from exact_fractions import elements, fractions
 from simmesh.torch.exact.mode import exact_operators
 
 THIRD = Fraction(1, 3)
@@ -20,15 +21,6 @@ def kept(first: int, *shape: int) -> torch.Tensor:
     numbers = torch.arange(first, first + tensor.numel(), dtype=torch.float64)
     keep(tensor, Values.of(numbers).divided(3))
     return tensor
-
-
-def fractions(tensor: torch.Tensor) -> list[Fraction]:
-    values = carried(tensor)
-    return [Fraction(*values.ratio(index)) for index in range(values.count)]
-
-
-def elements(tensor: torch.Tensor) -> list[Fraction]:
-    return [Fraction(each) for each in tensor.flatten().tolist()]
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2, -1])

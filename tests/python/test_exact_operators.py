@@ -25,7 +25,7 @@ from simmesh._core.exact import (
     sum_into,
 )
 
-from exact_fractions import DTYPES
+from exact_fractions import DTYPES, elements, fractions
 
 
 def kept(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -34,15 +34,6 @@ def kept(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     count = tensor.numel()
     keep(tensor, Values.of(torch.arange(1.0, count + 1)).divided(3))
     return tensor
-
-
-def fractions(tensor: torch.Tensor) -> list[Fraction]:
-    values = carried(tensor)
-    return [Fraction(*values.ratio(index)) for index in range(values.count)]
-
-
-def elements(tensor: torch.Tensor) -> list[Fraction]:
-    return [Fraction(each) for each in tensor.flatten().tolist()]
 
 
 def rounded(values: list[Fraction], like: torch.Tensor) -> torch.Tensor:

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/check/error.h"
+#include "sharding/typed/global_rule.h"
 #include "sharding/typed/type_refusal.h"
 
 namespace simmesh::typed {
@@ -126,13 +127,6 @@ void require_own_cut(const Conversion& call, const TypedTensor& tensor) {
       throw TypeRefusal(RefusalCode::wrong_shard, axis);
 }
 
-void require_cuts(const TypedTensor& tensor) {
-  if (!tensor.types) return;
-  for (const auto& [axis, type] : *tensor.types)
-    if (type == varying && !cut_dim(tensor.spec, axis))
-      throw TypeRefusal(RefusalCode::no_spec, axis);
-}
-
 // The first ranks hold the larger pieces; rank 0 has one of those.
 std::int64_t piece_of(std::int64_t size, std::int64_t ranks) { return (size + ranks - 1) / ranks; }
 
@@ -189,10 +183,6 @@ Shape shape_after(const Conversion& call, const Shape& shape, std::int64_t ranks
   return shape;
 }
 
-TypeOnAxis shard_or_varying(const TypeOnAxis& type) {
-  return type.is_shard() ? type : TypeOnAxis{varying};
-}
-
 std::vector<BackwardCall> backward_of_convert(const TypeOnAxis& src, const TypeOnAxis& dst) {
   if (src.type == replicate && dst.type == invariant) return {{"convert", {invariant}, {partial}}};
   if (src.type == invariant && dst.type == replicate)
@@ -226,12 +216,12 @@ std::vector<BackwardCall> backward_of(const Conversion& call) {
     return {{"all_to_all", src.is_shard() ? dst : first, src.is_shard() ? src : dst}};
   }
   if (call.op == "all_gather") {
-    if (dst.type == invariant) return {{"convert", {invariant}, shard_or_varying(src)}};
-    return {{"reduce_scatter", {partial}, shard_or_varying(src)}};
+    if (dst.type == invariant) return {{"convert", {invariant}, src}};
+    return {{"reduce_scatter", {partial}, src}};
   }
   std::vector<BackwardCall> calls;
   if (call.op == "reduce_scatter")
-    calls.push_back({"all_gather", shard_or_varying(dst), {replicate}});
+    calls.push_back({"all_gather", dst, {replicate}});
   else if (dst.type == invariant)
     calls.push_back({"convert", {invariant}, {replicate}});
   else

@@ -122,15 +122,6 @@ class AxisRule {
   std::vector<std::int64_t> dims_;
 };
 
-void require_specs(gsl::span<const LocalOperand> operands) {
-  for (const LocalOperand& operand : operands) {
-    if (operand.is_number || !operand.tensor.types) continue;
-    for (const auto& [axis, type] : *operand.tensor.types)
-      if (type == SpmdType::varying && !cut_dim(operand.tensor.spec, axis))
-        throw TypeRefusal(RefusalCode::no_spec, axis);
-  }
-}
-
 // The axes that cut operands, in the order in which the operands' specs name them.
 std::vector<std::string> cutting_axes(gsl::span<const LocalOperand> operands) {
   std::vector<std::string> axes;
@@ -143,8 +134,16 @@ std::vector<std::string> cutting_axes(gsl::span<const LocalOperand> operands) {
 
 }  // namespace
 
+void require_cuts(const TypedTensor& tensor) {
+  if (!tensor.types) return;
+  for (const auto& [axis, type] : *tensor.types)
+    if (type == SpmdType::varying && !cut_dim(tensor.spec, axis))
+      throw TypeRefusal(RefusalCode::no_spec, axis);
+}
+
 TypedTensor infer_global(const GlobalCall& call, const TypingContext& context) {
-  require_specs(call.operands);
+  for (const LocalOperand& operand : call.operands)
+    if (!operand.is_number) require_cuts(operand.tensor);
   TypedTensor result{.types = infer_local(call.op, call.operands, context)};
   result.shape = Shape(std::size_t(call.result_dims), 1);
   for (const std::string& axis : cutting_axes(call.operands)) {

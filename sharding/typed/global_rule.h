@@ -19,6 +19,10 @@ struct GlobalCall {
   std::int64_t result_dims = 0;
 };
 
+// require_cuts raises a TypeRefusal for a tensor that is varying on an axis which cuts none of its
+// dims: global checking can't say what its pieces make.
+void require_cuts(const TypedTensor& tensor);
+
 // infer_global returns the type and the cuts of a result. Without regard to cuts it has the types
 // of infer_local; then each axis that cuts an operand is followed, with no movement of data: cut
 // dims must line up, a sum over a cut dim is partial.

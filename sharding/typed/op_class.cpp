@@ -1,7 +1,5 @@
 #include "sharding/typed/op_class.h"
 
-#include <algorithm>
-#include <array>
 #include <map>
 #include <vector>
 

@@ -295,8 +295,9 @@ class ProgramRun {
   RankValues summed(const RankValues& values, const std::string& axis) const {
     RankValues result(values.size());
     for (const std::vector<std::size_t>& ranks : grid_.lines({axis})) {
-      Tensor sum = values[ranks[0]];
-      for (std::size_t i = 1; i < ranks.size(); ++i) sum = add(sum, values[ranks[i]]);
+      std::vector<Tensor> line;
+      for (std::size_t rank : ranks) line.push_back(values[rank]);
+      Tensor sum = meaning_of(line, {partial});
       for (std::size_t rank : ranks) result[rank] = sum;
     }
     return result;

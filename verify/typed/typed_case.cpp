@@ -137,6 +137,8 @@ TypedOutcome computed(const TypedCall& call, const typed::TypingContext& context
   for (const TypedOperand& operand : call.operands) operands.push_back(operand.local);
   std::vector<Tensor> results = run_local_op(call.op, zero_operands(call), call.args);
   TypedOutcome outcome{.written = typed::written_operand(call.op, operands.size())};
+  std::optional<typed::AxisTypes> types;
+  if (!context.is_global) types = typed::infer_local(call.op, operands, context);
   for (const Tensor& result : results) {
     TypedTensor tensor;
     if (context.is_global)
@@ -147,7 +149,7 @@ TypedOutcome computed(const TypedCall& call, const typed::TypingContext& context
                                     .result_dims = result.dim()},
                                    context);
     else
-      tensor.types = typed::infer_local(call.op, operands, context);
+      tensor.types = types;
     tensor.shape = result.shape();
     tensor.requires_grad = requires_gradient(call, context);
     outcome.results.push_back(std::move(tensor));

@@ -76,6 +76,7 @@ set(simmesh_public_headers
   core/optim/ema.h
   core/optim/lamb.h
   core/optim/lion.h
+  core/optim/matrix/torch_muon.h
   core/optim/muon.h
   core/optim/nadam.h
   core/optim/radam.h
@@ -128,6 +129,20 @@ set(simmesh_public_headers
   zero/engine/config_report.h
   zero/engine/estimate.h
   zero/stage3/file_store.h
+
+  # schedules of pipelines, what they cost, and micro-batches
+  pipeline/analysis/dry_run.h
+  pipeline/analysis/liveness.h
+  pipeline/analysis/peaks.h
+  pipeline/analysis/schedule_picture.h
+  pipeline/analysis/schedule_report.h
+  pipeline/analysis/single_run.h
+  pipeline/chunks/join.h
+  pipeline/chunks/split.h
+  pipeline/lowering/lower.h
+  pipeline/lowering/messages.h
+  pipeline/schedule/csv.h
+  pipeline/schedule/order.h
 
   # stores of checkpoints: folders, memory, and one in which operations go wrong
   checkpoint/store/directory_store.h

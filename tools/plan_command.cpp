@@ -11,6 +11,7 @@
 #include "sharding/redistribute/plan_report.h"
 #include "sharding/redistribute/redistribute_refusals.h"
 #include "tools/commands.h"
+#include "tools/pipeline_plan.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
 
@@ -25,6 +26,7 @@ struct PlanArguments {
   std::int64_t devices_per_host = 1;
   std::string picture;
   OutputOptions output;
+  PipelinePlan pipeline;
 };
 
 // Reads "2x4"; an empty text is the shape of a scalar.
@@ -93,6 +95,12 @@ std::string picture_of(const Plan& plan, const PlanRequest& request, const std::
         "--picture: expected a file that ends in .svg or .txt, got '{}'", path);
 }
 
+// The options without which there is no redistribution.
+void require_redistribution(const CLI::App& app) {
+  for (const char* name : {"--mesh", "--shape", "--from", "--to"})
+    if (app.count(name) == 0) throw CLI::RequiredError(name);
+}
+
 void run(const PlanArguments& arguments) {
   PlanRequest request = request_of(arguments);
   std::vector<PlannerChoice> planners = parse_planner(arguments.planner);
@@ -122,12 +130,13 @@ void add_plan_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* app = program.add_subcommand(
       "plan",
-      "prints the plan of a redistribution: steps, bytes, cost; last line: cost: X (in us)");
-  app->add_option("--mesh", arguments->mesh, "mesh sizes, for instance 2x4")->required();
-  app->add_option("--shape", arguments->shape, "tensor sizes, for instance 16x8")->required();
+      "prints the plan of a redistribution: steps, bytes, cost; last line: cost: X (in us); or of "
+      "a pipeline schedule");
+  app->add_option("--mesh", arguments->mesh, "mesh sizes, for instance 2x4");
+  app->add_option("--shape", arguments->shape, "tensor sizes, for instance 16x8");
   app->add_option("--dtype", arguments->dtype, "element type")->capture_default_str();
-  app->add_option("--from", arguments->from, "placements, for instance \"S(0),R\"")->required();
-  app->add_option("--to", arguments->to, "placements, for instance \"R,S(1)\"")->required();
+  app->add_option("--from", arguments->from, "placements, for instance \"S(0),R\"");
+  app->add_option("--to", arguments->to, "placements, for instance \"R,S(1)\"");
   app->add_option("--planner", arguments->planner, "automatic, greedy, graph or both")
       ->capture_default_str();
   app->add_option("--release", arguments->release,
@@ -140,10 +149,17 @@ void add_plan_command(CLI::App& program, int& status) {
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 20));
   app->add_option("--picture", arguments->picture,
-                  "draw the shardings before and after each step into this file (.svg or .txt)");
+                  "draw the shardings before and after each step into this file (.svg or .txt), or "
+                  "the pipeline in time (.svg)");
+  arguments->pipeline.add_to(*app);
   arguments->output.add_to(*app);
-  app->callback([arguments, &status] {
-    run(*arguments);
+  app->callback([arguments, app, &status] {
+    if (!arguments->pipeline.schedule.empty()) {
+      arguments->pipeline.run(arguments->output, arguments->picture);
+    } else {
+      require_redistribution(*app);
+      run(*arguments);
+    }
     status = 0;
   });
 }

@@ -79,6 +79,12 @@ class GroupedOptimizer : public Optimizer,
     for (const Group& group : groups_) add_parameters(group.parameters);
   }
 
+  // add_group appends a group of parameters to those of the constructor.
+  void add_group(Group group) {
+    add_parameters(group.parameters);
+    groups_.push_back(std::move(group));
+  }
+
   // update makes one step of a parameter, which state_of has counted. The gradient may be changed.
   virtual void update(std::size_t index, Tensor parameter, Tensor gradient) = 0;
 

@@ -1,0 +1,120 @@
+#include "core/optim/matrix/torch_muon.h"
+
+#include <cmath>
+
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/interpolation.h"
+#include "core/optim/element_update.h"
+#include "core/tensor/scalar_value.h"
+
+namespace simmesh::optim {
+
+namespace {
+
+constexpr const char* muon_where = "optim/muon";
+
+void require_options(const TorchMuonOptions& options) {
+  // Written so that NaN is refused.
+  if (!(options.lr >= 0.0))
+    raise(ErrorKind::value_error, muon_where, "Learning rate should be >= 0 but is: {}",
+          options.lr);
+  if (!(options.momentum >= 0.0))
+    raise(ErrorKind::value_error, muon_where, "momentum should be >= 0 but is: {}",
+          options.momentum);
+  if (!(options.weight_decay >= 0.0))
+    raise(ErrorKind::value_error, muon_where, "weight decay should be >= 0 but is: {}",
+          options.weight_decay);
+}
+
+double ratio_of(std::int64_t rows, std::int64_t columns) {
+  if (columns == 0)
+    raise(ErrorKind::zero_division_error, muon_where,
+          "division by zero: expected a matrix with columns, got {} rows and none", rows);
+  return double(rows) / double(columns);
+}
+
+double rate_of(MuonRate rate, std::int64_t rows, std::int64_t columns) {
+  switch (rate) {
+    case MuonRate::match_rms_adamw: return 0.2 * std::sqrt(double(std::max(rows, columns)));
+    case MuonRate::spectral_unclamped: return std::sqrt(ratio_of(rows, columns));
+    case MuonRate::original: break;
+  }
+  return std::sqrt(std::max(1.0, ratio_of(rows, columns)));
+}
+
+}  // namespace
+
+MuonRate muon_rate_from_string(std::string_view name) {
+  if (name == "original") return MuonRate::original;
+  if (name == "match_rms_adamw") return MuonRate::match_rms_adamw;
+  if (name == "spectral_unclamped") return MuonRate::spectral_unclamped;
+  raise(ErrorKind::value_error, muon_where,
+        "Adjust learning rate function {} is not supported, expected original, match_rms_adamw or "
+        "spectral_unclamped",
+        name);
+}
+
+void require_muon_input(const MuonInput& input) {
+  if (input.is_complex)
+    raise(ErrorKind::runtime_error, muon_where, "Muon does not support complex parameters");
+  if (input.is_sparse)
+    raise(ErrorKind::runtime_error, muon_where, "Muon does not support sparse gradients");
+  if (input.dims != 2)
+    raise(ErrorKind::value_error, muon_where,
+          "Param gradient must be a 2D matrix, got one of {} dims", input.dims);
+}
+
+double muon_lr(const Tensor& lr) {
+  if (lr.numel() != 1)
+    raise(ErrorKind::value_error, muon_where, "Tensor lr must be 1-element, got {} elements",
+          lr.numel());
+  return scalar_value(lr);
+}
+
+Tensor muon_direction(Tensor& buffer, const Tensor& gradient, const TorchMuonOptions& options) {
+  NoGrad mode;
+  copy_(buffer, lerp(buffer, gradient, 1.0 - options.momentum));
+  Tensor ahead = options.nesterov ? lerp(gradient, buffer, options.momentum) : buffer;
+  return orthogonalized_by_quintic(ahead, options.iteration);
+}
+
+TorchMuon::TorchMuon(std::vector<Group> groups) : GroupedOptimizer(groups) {
+  for (const Group& group : groups) {
+    require_options(group.options);
+    for (const Tensor& parameter : group.parameters)
+      if (parameter.dim() != 2)
+        raise(ErrorKind::value_error, muon_where,
+              "Muon only supports 2D parameters whereas we found a parameter with size: {}",
+              to_string(DimSpan(parameter.shape())));
+  }
+}
+
+void TorchMuon::add_param_group(Group group) {
+  require_options(group.options);
+  add_group(std::move(group));
+}
+
+void TorchMuon::update(std::size_t index, Tensor parameter, Tensor gradient) {
+  NoGrad mode;
+  const TorchMuonOptions& options = options_of(index);
+  require_muon_input({.dims = gradient.dim()});
+  if (options.foreach)
+    raise(ErrorKind::runtime_error, muon_where, "Foreach is not supported for Muon yet");
+  Tensor& buffer = state_tensor(index, "momentum_buffer", gradient.shape(), gradient.dtype());
+  Tensor change = to(muon_direction(buffer, gradient, options), parameter.dtype());
+  double rate = rate_of(options.adjust_lr, parameter.size(0), parameter.size(1));
+  double kept = 1.0 - options.lr * options.weight_decay;
+  // The decayed parameter is rounded before the step, as by PyTorch's two calls.
+  update_elements<1>({&parameter}, [&](auto& values) {
+    using T = std::decay_t<decltype(values[0])>;
+    values[0] *= T(kept);
+  });
+  update_elements<2>({&parameter, &change}, [&](auto& values) {
+    using T = std::decay_t<decltype(values[0])>;
+    values[0] = std::fma(T(-options.lr * rate), values[1], values[0]);
+  });
+}
+
+}  // namespace simmesh::optim

@@ -1,0 +1,166 @@
+#include "core/optim/matrix/torch_muon.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "core/autograd/variable.h"
+#include "core/ops/shapes/factories.h"
+#include "core/tensor/convert.h"
+#include "core/tensor/formula.h"
+#include "tests/expect_error.h"
+
+namespace simmesh::optim {
+namespace {
+
+using simmesh::testing::expect_error;
+
+Tensor matrix(DimSpan shape, std::uint64_t seed, DType dtype = DType::float32) {
+  return formula(shape, {.rule = Rule::unit, .seed = seed, .dtype = dtype});
+}
+
+std::vector<double> elements_of(const Tensor& tensor) {
+  Tensor wide = converted(tensor.contiguous(), DType::float64);
+  return {wide.values<double>().begin(), wide.values<double>().end()};
+}
+
+Tensor parameter_of(const Shape& shape, double gradient) {
+  Tensor parameter = full(shape, DType::float32, 0.5);
+  set_requires_grad(parameter);
+  set_grad(parameter, full(shape, DType::float32, gradient));
+  return parameter;
+}
+
+// If this fails, the iteration works on the longer side, or on another matrix.
+TEST(QuinticIteration, TransposesWithItsInput) {
+  Tensor wide = matrix(Shape{3, 7}, 5), high = empty({7, 3}, DType::float32);
+  for (std::int64_t row = 0; row < 3; ++row)
+    for (std::int64_t column = 0; column < 7; ++column)
+      high.mutable_values<float>()[column * 3 + row] = wide.values<float>()[row * 7 + column];
+  std::vector<double> of_wide = elements_of(orthogonalized_by_quintic(wide));
+  std::vector<double> of_high = elements_of(orthogonalized_by_quintic(high));
+  for (std::size_t row = 0; row < 3; ++row)
+    for (std::size_t column = 0; column < 7; ++column)
+      EXPECT_EQ(of_wide[row * 7 + column], of_high[column * 3 + row]);
+}
+
+// If this fails, products are rounded twice or not at all. One step on (3, 4): X is (0.6015625,
+// 0.80078125) in bfloat16, X X^T = 1.0031.. becomes 1, b + c = -2.7435 becomes -2.75, and a X -
+// 2.75 X is rounded once.
+TEST(QuinticIteration, RoundsEachProductOnce) {
+  Tensor x = empty({1, 2}, DType::float32);
+  x.mutable_values<float>()[0] = 3;
+  x.mutable_values<float>()[1] = 4;
+  Tensor one = orthogonalized_by_quintic(x, {.steps = 1});
+  EXPECT_EQ(one.dtype(), DType::bfloat16);
+  EXPECT_EQ(elements_of(orthogonalized_by_quintic(x, {.steps = 0})),
+            (std::vector<double>{0.6015625, 0.80078125}));
+  double b_rounded = -2.75, a = double(3.4445F);
+  auto rounded = [](double value) {
+    return double(static_cast<float>(static_cast<BFloat16>(static_cast<float>(value))));
+  };
+  EXPECT_EQ(elements_of(one), (std::vector<double>{rounded((a + b_rounded) * 0.6015625),
+                                                   rounded((a + b_rounded) * 0.80078125)}));
+}
+
+TEST(QuinticIteration, RefusesWhatPyTorchRefuses) {
+  Tensor x = matrix(Shape{2, 2}, 1);
+  auto refused = [&](const QuinticIteration& iteration, const char* phrase) {
+    expect_error([&] { orthogonalized_by_quintic(x, iteration); }, ErrorKind::value_error, phrase);
+  };
+  refused({.steps = 100}, "less than 100");
+  refused({.coefficients = {1, 2}}, "exactly 3 values");
+  expect_error([] { orthogonalized_by_quintic(zeros({3}, DType::float32)); },
+               ErrorKind::value_error, "2D matrix");
+  EXPECT_EQ(elements_of(orthogonalized_by_quintic(x, {.steps = -1})),
+            elements_of(orthogonalized_by_quintic(x, {.steps = 0})));
+}
+
+// If this fails, momentum is a sum instead of a mean, or weight decay comes after the step. With
+// one element the direction is the sign after an odd polynomial; with no steps it is exactly 1.
+TEST(TorchMuon, StepsByTheDirectionOfTheMeanGradient) {
+  Tensor parameter = parameter_of({1, 1}, 8.0);
+  TorchMuonOptions options{.lr = 0.25, .weight_decay = 0.5, .momentum = 0.75};
+  options.iteration.steps = 0;
+  TorchMuon muon({parameter}, options);
+  muon.step();
+  EXPECT_EQ(parameter.values<float>()[0], 0.5F * 0.875F - 0.25F);
+  EXPECT_EQ(muon.state(0).at("momentum_buffer").values<float>()[0], 2.0F);
+  set_grad(parameter, Tensor());
+  muon.step();
+  EXPECT_EQ(parameter.values<float>()[0], 0.5F * 0.875F - 0.25F);
+  EXPECT_EQ(muon.state_names(0), std::vector<std::string>{"momentum_buffer"});
+  EXPECT_TRUE(muon.needs_whole(0));
+}
+
+// If this fails, a learning rate is scaled by another shape's ratio.
+TEST(TorchMuon, ScalesTheRateByTheShape) {
+  auto change_of = [](const Shape& shape, MuonRate rate) {
+    Tensor parameter = parameter_of(shape, 1.0);
+    TorchMuonOptions options{.lr = 1.0, .weight_decay = 0.0, .adjust_lr = rate};
+    options.iteration.steps = 0;
+    TorchMuon muon({parameter}, options);
+    muon.step();
+    return 0.5F - parameter.values<float>()[0];
+  };
+  // All elements of the direction are 1 / 2 for four elements, and 1 / 4 for sixteen.
+  EXPECT_EQ(change_of({4, 1}, MuonRate::original), 1.0F);
+  EXPECT_EQ(change_of({1, 4}, MuonRate::original), 0.5F);
+  EXPECT_EQ(change_of({1, 4}, muon_rate_from_string("spectral_unclamped")), 0.25F);
+  EXPECT_EQ(change_of({1, 16}, muon_rate_from_string("match_rms_adamw")),
+            0.5F - (0.5F - float(0.8) * 0.25F));
+  expect_error([] { muon_rate_from_string("rms"); }, ErrorKind::value_error, "is not supported");
+}
+
+TEST(TorchMuon, RefusesWhatPyTorchRefuses) {
+  auto refused = [](const TorchMuonOptions& options, const char* phrase) {
+    expect_error(
+        [&] {
+          TorchMuon({parameter_of({2, 2}, 1.0)}, options);
+        },
+        ErrorKind::value_error, phrase);
+  };
+  refused({.lr = -1.0}, "Learning rate should be >= 0");
+  refused({.momentum = -1.0}, "momentum should be >= 0");
+  refused({.weight_decay = -1.0}, "weight decay should be >= 0");
+  expect_error([] { TorchMuon({parameter_of({3}, 1.0)}); }, ErrorKind::value_error,
+               "only supports 2D parameters");
+  TorchMuon later({parameter_of({2, 2}, 1.0)});
+  later.add_param_group({{parameter_of({2, 2, 2}, 1.0)}, {}});
+  expect_error([&] { later.step(); }, ErrorKind::value_error, "must be a 2D matrix");
+  TorchMuon foreach ({parameter_of({2, 2}, 1.0)}, {.foreach = true});
+  expect_error(
+      [&] {
+        foreach
+          .step();
+      },
+      ErrorKind::runtime_error, "Foreach is not supported");
+  TorchMuon hollow({parameter_of({3, 0}, 1.0)});
+  expect_error([&] { hollow.step(); }, ErrorKind::zero_division_error, "division by zero");
+  expect_error([] { require_muon_input({.is_complex = true}); }, ErrorKind::runtime_error,
+               "complex");
+  expect_error([] { require_muon_input({.is_sparse = true}); }, ErrorKind::runtime_error, "sparse");
+  EXPECT_EQ(muon_lr(full({1}, DType::float64, 0.25)), 0.25);
+  expect_error([] { muon_lr(full({2}, DType::float64, 0.25)); }, ErrorKind::value_error,
+               "1-element");
+}
+
+// If this fails, a buffer isn't updated in place, or nesterov looks at the old mean.
+TEST(TorchMuon, LooksAheadWithNesterov) {
+  Tensor buffer = zeros({1, 2}, DType::float32), gradient = full(Shape{1, 2}, DType::float32, 4.0);
+  TorchMuonOptions options{.momentum = 0.5};
+  options.iteration.steps = 0;
+  Tensor ahead = muon_direction(buffer, gradient, options);
+  EXPECT_EQ(buffer.values<float>()[0], 2.0F);
+  EXPECT_EQ(elements_of(ahead)[0], elements_of(ahead)[1]);
+  buffer.mutable_values<float>()[1] = -2.0F;
+  options.nesterov = false;
+  Tensor mean = muon_direction(buffer, gradient, options);  // of (3, 1)
+  options.nesterov = true;
+  buffer.mutable_values<float>()[0] = 2.0F;
+  buffer.mutable_values<float>()[1] = -2.0F;
+  Tensor further = muon_direction(buffer, gradient, options);  // of (3.5, 2.5)
+  EXPECT_LT(elements_of(mean)[1], elements_of(further)[1]);
+}
+
+}  // namespace
+}  // namespace simmesh::optim

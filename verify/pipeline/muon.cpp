@@ -1,0 +1,223 @@
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+
+#include "core/autograd/variable.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/shapes/factories.h"
+#include "core/tensor/convert.h"
+#include "verify/case_bits.h"
+#include "verify/case_kind.h"
+#include "verify/case_tensor.h"
+#include "verify/pipeline/muon_case.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::size_t muon_params_max = 64;
+constexpr std::int64_t muon_elements_max = 1 << 16;
+
+Schema muon_schema() {
+  using namespace schema;
+  // Elements or figures of a result, beside its bits.
+  Fields figures = {expected("sum", number()), expected("abs_sum", number()),
+                    expected("first", number()), expected("last", number())};
+  Fields values = {expected("values", list(number()))};
+  for (Fields* fields : {&figures, &values}) fields->push_back(expected("hash", hash()));
+  Schema result = object_of({{"values", values}, {"sum", figures}});
+  Schema of_parameter = object({expected("update", or_null(result)),
+                                expected("momentum", or_null(result)), expected("param", result)});
+  Fields group = muon_option_fields();
+  group.push_back(required("params", list(integer({.min = 0}), {.max = muon_params_max})));
+  Schema gradient =
+      formula_schema({optional("none_at", list(integer({.min = 0}))), optional("scale", number())});
+  Schema tolerance = object({required("update", number()), required("param", number())});
+  return object_by(
+      "compare", {{"bits", {}}, {"tolerance", {required("tolerance", tolerance)}}},
+      {required("params", list(tensor_schema(), {.min = 1, .max = muon_params_max})),
+       required("grads", list(gradient, {.min = 1, .max = muon_params_max})),
+       required("groups", list(object(std::move(group)), {.min = 1, .max = muon_params_max})),
+       required("steps", integer({.min = 1, .max = 64})),
+       expected("result", list(list(of_parameter)))});
+}
+
+// MuonParameter is a parameter of a case with its gradients.
+struct MuonParameter {
+  Tensor value;
+  Formula gradient;
+  std::set<std::int64_t> none_at;
+  optim::TorchMuonOptions options = {};
+  std::size_t index = 0;  // in the optimiser, which has the parameters by group
+
+  Tensor gradient_at(std::int64_t step) const {
+    if (none_at.count(step) > 0) return Tensor();
+    Formula data = gradient;
+    data.seed += std::uint64_t(step) * 1000;
+    return formula(value.shape(), data);
+  }
+};
+
+std::vector<MuonParameter> read_muon_parameters(const RecordedCase& recorded) {
+  std::vector<CaseField> params = recorded["params"].items(), grads = recorded["grads"].items();
+  if (params.size() != grads.size()) recorded["grads"].reject("an entry for each parameter");
+  std::vector<MuonParameter> parameters;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    CaseTensor tensor = read_tensor(params[i]);
+    if (numel(tensor.shape) > muon_elements_max)
+      params[i]["shape"].reject(fmt::format("at most {} elements", muon_elements_max));
+    MuonParameter parameter{.value = formula(tensor.shape, tensor.data)};
+    parameter.gradient = {.rule = rule_from_string(grads[i]["rule"].text()),
+                          .seed = grads[i]["seed"].unsigned64(),
+                          .dtype = tensor.data.dtype};
+    if (auto scale = grads[i].find("scale")) parameter.gradient.scale = scale->number();
+    if (auto below = grads[i].find("below")) parameter.gradient.below = below->unsigned64();
+    if (auto none_at = grads[i].find("none_at"))
+      for (std::int64_t step : none_at->integers()) parameter.none_at.insert(step);
+    set_requires_grad(parameter.value);
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
+}
+
+// Reads the groups, and gives each parameter the options of its own.
+std::vector<optim::TorchMuon::Group> read_muon_groups(const RecordedCase& recorded,
+                                                      std::vector<MuonParameter>& parameters) {
+  std::vector<optim::TorchMuon::Group> groups;
+  std::set<std::int64_t> seen;
+  for (const CaseField& field : recorded["groups"].items()) {
+    groups.push_back({{}, read_muon_options(field)});
+    for (std::int64_t index : field["params"].integers()) {
+      if (index >= std::int64_t(parameters.size()) || !seen.insert(index).second)
+        field["params"].reject("indices of parameters, each in one group");
+      MuonParameter& parameter = parameters[std::size_t(index)];
+      parameter.options = groups.back().options;
+      parameter.index = seen.size() - 1;
+      groups.back().parameters.push_back(parameter.value);
+    }
+  }
+  if (seen.size() != parameters.size()) recorded["groups"].reject("a group for each parameter");
+  return groups;
+}
+
+std::vector<double> doubles_of(const Tensor& tensor) {
+  Tensor wide = converted(tensor.contiguous(), DType::float64);
+  auto values = wide.values<double>();
+  return {values.begin(), values.end()};
+}
+
+// MuonCheck compares tensors with what is recorded, within a tolerance where there is one.
+struct MuonCheck {
+  CaseReport& report;
+  std::string who;
+
+  void expect(const char* name, const CaseField& field, const Tensor& tensor, double tolerance) {
+    std::string what = fmt::format("{}: {}", who, name);
+    if (!report.expect_equal(what + " exists", !field.is_null(), tensor.is_defined()) ||
+        field.is_null())
+      return;
+    if (tolerance == 0)
+      report.expect_equal(what, field["hash"].text(), bits_text(tensor.contiguous()));
+    std::vector<double> values = doubles_of(tensor);
+    if (auto listed = field.find("values")) return expect_values(what, *listed, values, tolerance);
+    expect_figures(what, field, values, tolerance);
+  }
+
+ private:
+  void expect_near(const std::string& what, double expected, double actual, double tolerance) {
+    if (!(std::abs(expected - actual) <= tolerance) && expected != actual)
+      report.mismatch(fmt::format("{}: expected {}, got {}", what, expected, actual));
+  }
+
+  void expect_values(const std::string& what, const CaseField& field,
+                     const std::vector<double>& values, double tolerance) {
+    std::vector<CaseField> expected = field.items();
+    if (!report.expect_equal(what + ": number of values", expected.size(), values.size())) return;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      expect_near(fmt::format("{}: element {}", what, i), expected[i].number(), values[i],
+                  tolerance);
+  }
+
+  // A sum may be off by the tolerance for each element, and by the roundings of the addition.
+  void expect_figures(const std::string& what, const CaseField& field,
+                      const std::vector<double>& values, double tolerance) {
+    double sum = 0, abs_sum = 0;
+    for (double value : values) {
+      sum += value;
+      abs_sum += std::abs(value);
+    }
+    auto count = double(values.size());
+    double of_sum = tolerance * count + 0x1p-52 * count * abs_sum;
+    expect_near(what + ": sum", field["sum"].number(), sum, of_sum);
+    expect_near(what + ": abs_sum", field["abs_sum"].number(), abs_sum, of_sum);
+    if (values.empty()) return;
+    expect_near(what + ": first", field["first"].number(), values.front(), tolerance);
+    expect_near(what + ": last", field["last"].number(), values.back(), tolerance);
+  }
+};
+
+// Returns the momentum of a parameter; undefined before its first step.
+Tensor momentum_of_parameter(const optim::TorchMuon& muon, const MuonParameter& parameter) {
+  const auto& state = muon.state(parameter.index);
+  auto found = state.find("momentum_buffer");
+  return found == state.end() ? Tensor() : found->second;
+}
+
+// Returns the direction of the step that comes; undefined without a gradient.
+Tensor direction_of(const optim::TorchMuon& muon, const MuonParameter& parameter,
+                    const Tensor& gradient) {
+  if (!gradient.is_defined()) return Tensor();
+  Tensor known = momentum_of_parameter(muon, parameter);
+  Tensor buffer = known.is_defined() ? known.clone() : zeros_like(gradient);
+  return optim::muon_direction(buffer, gradient, parameter.options);
+}
+
+// Makes a step, and returns the directions by parameter.
+std::vector<Tensor> step_muon(optim::TorchMuon& muon, std::vector<MuonParameter>& parameters,
+                              std::int64_t step) {
+  std::vector<Tensor> updates;
+  for (MuonParameter& parameter : parameters) {
+    Tensor gradient = parameter.gradient_at(step);
+    updates.push_back(direction_of(muon, parameter, gradient));
+    set_grad(parameter.value, gradient);
+  }
+  muon.step();
+  return updates;
+}
+
+void verify_muon(const RecordedCase& recorded, const VerifyOptions& options, CaseReport& report) {
+  Arithmetic arithmetic = Arithmetic::parse(options.arithmetic.value_or("canonical"));
+  ArithmeticScope scope(arithmetic);
+  std::vector<MuonParameter> parameters = read_muon_parameters(recorded);
+  optim::TorchMuon muon(read_muon_groups(recorded, parameters));
+  double of_update = 0, of_param = 0;
+  if (auto tolerance = recorded.find("tolerance")) {
+    of_update = (*tolerance)["update"].number();
+    of_param = (*tolerance)["param"].number();
+  }
+  std::vector<CaseField> steps = recorded["result"].items();
+  if (!report.expect_equal("number of steps", std::int64_t(steps.size()),
+                           recorded["steps"].integer()))
+    return;
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    std::vector<Tensor> updates = step_muon(muon, parameters, std::int64_t(step));
+    std::vector<CaseField> results = steps[step].items();
+    if (!report.expect_equal("number of parameters", results.size(), parameters.size())) return;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      MuonCheck check{report, fmt::format("step {}: parameter {}", step, i)};
+      check.expect("update", results[i]["update"], updates[i], of_update);
+      check.expect("momentum", results[i]["momentum"], momentum_of_parameter(muon, parameters[i]),
+                   0);
+      check.expect("param", results[i]["param"], parameters[i].value, of_param);
+    }
+  }
+}
+
+const CaseKind muon_kind({.name = "muon",
+                          .summary = "steps of torch.optim.Muon: directions, momenta, parameters",
+                          .schema = muon_schema,
+                          .verifier = verify_muon});
+
+}  // namespace
+
+}  // namespace simmesh

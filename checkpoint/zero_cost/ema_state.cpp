@@ -97,8 +97,9 @@ std::map<std::string, Tensor> EmaState::add_averages(StateDict& state) {
     Ledger::Uncharged host;
     Tensor averages = zeros(values.shape(), DType::float32);
     if (averages.numel() > 0) {
-      gsl::span<const float> known = average_of(*name, std::size_t(averages.numel())).values();
-      std::copy(known.begin(), known.end(), averages.mutable_values<float>().begin());
+      const MovingAverage& known = average_of(*name, std::size_t(averages.numel()));
+      std::copy(known.values().begin(), known.values().end(),
+                averages.mutable_values<float>().begin());
       added[*name] = averages;
     }
     if (const auto* shard = std::get_if<FlatShard>(&entry.value))

@@ -244,9 +244,11 @@ class ProgramRun {
   static double largest(const Gradients& gradients) {
     double result = 0;
     for (const auto& [value, of_ranks] : gradients)
-      for (const Tensor& gradient : of_ranks)
-        for (double x : to(gradient, DType::float64).contiguous().values<double>())
+      for (const Tensor& gradient : of_ranks) {
+        Tensor wide = to(gradient, DType::float64).contiguous();
+        for (double x : wide.values<double>())
           if (std::isfinite(x)) result = std::max(result, std::fabs(x));
+      }
     return result;
   }
 

@@ -76,7 +76,8 @@ StateDict state_on(const DeviceMesh& mesh, const Work& work, std::int64_t dim, d
 
 bool has_only_ones(const StateDict& state) {
   for (const StateDict::Entry& entry : state.entries()) {
-    auto values = std::get<Tensor>(entry.value).local_part().values<float>();
+    Tensor local = std::get<Tensor>(entry.value).local_part();
+    auto values = local.values<float>();
     if (!std::all_of(values.begin(), values.end(), [](float value) { return value == 1; }))
       return false;
   }

@@ -32,7 +32,8 @@ TEST(TableLookup, OperandsAreZeroWhereOthersHoldTheRow) {
                                distributed(indices, mesh, {Replicate()}).as_tensor());
     EXPECT_EQ(to_string(PlacementSpan(result.placements())), "MaskP(sum,[4,2],0)");
     auto wanted = indices.values<std::int64_t>();
-    auto values = result.local().values<float>();
+    Tensor local = result.local();
+    auto values = local.values<float>();
     for (std::size_t i = 0; i < wanted.size(); ++i)
       EXPECT_EQ(values[2 * i] != 0, wanted[i] / 2 == std::int64_t(rank.id()));
     rank.expect_same_bits(result.full_tensor(), embedding(whole, indices));

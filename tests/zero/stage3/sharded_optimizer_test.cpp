@@ -47,8 +47,10 @@ SIMMESH_TEST(ShardedOptimizer, StepsTheOwnShards, {.mesh = {2}, .schedules = 4})
   EXPECT_TRUE(result.is_applied);
   EXPECT_NEAR(*result.norm, std::sqrt(6.0), 1e-6);
   ASSERT_EQ(stepped.optimizer->masters().size(), 2u);
-  for (const auto& [name, master] : stepped.optimizer->masters())
-    for (float element : master.detach().values<float>()) EXPECT_EQ(element, 9) << name;
+  for (const auto& [name, master] : stepped.optimizer->masters()) {
+    Tensor values = master.detach();
+    for (float element : values.values<float>()) EXPECT_EQ(element, 9) << name;
+  }
   EXPECT_EQ(stepped.optimizer->master_bytes(), 0);
 }
 

@@ -157,16 +157,17 @@ void leave_run(void (*next)()) {
 // If this fails, a program whose run was left goes on with frames that are gone: it crashes later,
 // or ends with status 0.
 TEST(CrashReportDeathTest, ALongjmpOutOfARankIsReported) {
+#if defined(SIMMESH_ASAN) || defined(SIMMESH_TSAN)
+  GTEST_SKIP() << "a sanitizer takes the stack that longjmp leads to for the one it left";
+#endif
   auto left = reports("left its body by longjmp");
   auto run_again = [] { run_three([](Rank&) {}); };
   auto use_rank = [] { this_rank().yield(); };
   EXPECT_EXIT(leave_run([] { std::exit(0); }), ::testing::ExitedWithCode(crash_status), left);
   EXPECT_EXIT(leave_run(run_again), ::testing::ExitedWithCode(crash_status), left);
   EXPECT_EXIT(leave_run(use_rank), ::testing::ExitedWithCode(crash_status), left);
-#if !defined(SIMMESH_ASAN) && !defined(SIMMESH_TSAN)
   auto crash = [] { *reinterpret_cast<volatile int*>(8) = 1; };
   EXPECT_EXIT(leave_run(crash), ::testing::KilledBySignal(SIGSEGV), left);
-#endif
 }
 
 // If this fails, two ranks share one stack after a longjmp from one into the other.

@@ -20,7 +20,7 @@ struct ValidateArguments {
   ValidateRequest request;
   std::int64_t jobs = 0;
   bool claimed_only = false, coverage = false, writes_paddle_rules = false;
-  std::vector<std::string> tables, beyond;
+  std::vector<std::string> tables, beyond, python_files;
   OutputOptions output;
 };
 
@@ -104,6 +104,11 @@ int write_paddle_rules() {
 
 int run(ValidateArguments& arguments) {
   if (arguments.writes_paddle_rules) return write_paddle_rules();
+  if (!arguments.python_files.empty())
+    raise(ErrorKind::value_error, "tools/validate",
+          "rules of Python functions are judged by the Python package: "
+          "python -m simmesh validate --python {}",
+          arguments.python_files[0]);
   ValidateRequest& request = arguments.request;
   std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   request.jobs = arguments.jobs == 0 ? cores : std::size_t(arguments.jobs);
@@ -153,6 +158,9 @@ void add_validate_command(CLI::App& program, int& status) {
                 "print the page of all ops and the placements that they keep instead");
   app->add_flag("--write-paddle-rules", arguments->writes_paddle_rules,
                 "print Paddle's rules as a file for --rules instead");
+  app->add_option("--python", arguments->python_files,
+                  "judge the rules of functions in these files of Python instead")
+      ->type_name("FILE");
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments); });
 }

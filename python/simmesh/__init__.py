@@ -92,7 +92,17 @@ from simmesh.one_device import (
     rows_of,
     same_as_one_device,
 )
-from simmesh.rules import RuleCheck, RuleCounterExample, RuleInput, RuleRefuted, rulecheck
+from simmesh.rules import (
+    RuleArgument,
+    RuleCheck,
+    RuleCounterExample,
+    RuleInput,
+    RuleRefuted,
+    RuleRow,
+    rule_mesh,
+    rulecheck,
+)
+from simmesh.rules.marks import rule
 from simmesh.spmd import SpmdFailure, spmd, spmd_run
 from simmesh.world import World
 
@@ -122,10 +132,12 @@ __all__ = [
     "PlanStep",
     "RefutedRule",
     "Replicate",
+    "RuleArgument",
     "RuleCheck",
     "RuleCounterExample",
     "RuleInput",
     "RuleRefuted",
+    "RuleRow",
     "RuleTableVerdict",
     "RuleVerdict",
     "SampleVerdict",
@@ -172,6 +184,8 @@ __all__ = [
     "reduce",
     "reduce_scatter",
     "rows_of",
+    "rule",
+    "rule_mesh",
     "rulecheck",
     "run_gate",
     "same_as_one_device",

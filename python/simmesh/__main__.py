@@ -1,4 +1,6 @@
-"""The command `simmesh`, as the C++ program has it, and `record`, which needs PyTorch."""
+"""The command `simmesh`, as the C++ program has it, and what needs PyTorch: `record`, and
+`validate --python`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,10 @@ def main() -> int:
         from simmesh.recording_command import run
 
         return run(sys.argv[2:])
+    from simmesh import rules_command
+
+    if rules_command.is_ours(sys.argv[1:]):
+        return rules_command.run(sys.argv[2:])
     sys.stdout.flush()
     return command(sys.argv[1:])
 

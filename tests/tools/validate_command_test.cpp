@@ -38,6 +38,10 @@ TEST(ValidateCommand, PrintsTheSameAsJson) {
   EXPECT_GT(result["ops"][0]["calls"][0]["rules"][0]["trials"], 0);
 }
 
+TEST(ValidateCommand, NamesThePackageThatJudgesRulesOfPython) {
+  expect_refused("validate --python rules.py", "python -m simmesh validate --python rules.py");
+}
+
 TEST(ValidateCommand, JudgesTables) {
   TemporaryFolder folder;
   std::string file = folder.path() / "tables.jsonl";

@@ -8,8 +8,19 @@ uneven pieces, fewer rows than ranks, and none. Nothing here needs PyTorch befor
 
 from __future__ import annotations
 
+from simmesh.rules.calls import RuleArgument, rule_mesh
 from simmesh.rules.judge import rulecheck
+from simmesh.rules.objects import RuleRow
 from simmesh.rules.sizes import RuleInput
 from simmesh.rules.verdict import RuleCheck, RuleCounterExample, RuleRefuted
 
-__all__ = ["RuleCheck", "RuleCounterExample", "RuleInput", "RuleRefuted", "rulecheck"]
+__all__ = [
+    "RuleArgument",
+    "RuleCheck",
+    "RuleCounterExample",
+    "RuleInput",
+    "RuleRefuted",
+    "RuleRow",
+    "rule_mesh",
+    "rulecheck",
+]

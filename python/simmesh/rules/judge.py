@@ -2,205 +2,144 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from simmesh.rules.rule import PARTIAL, REPLICATE, Row, Rule, RulePlacement, parse_rule, shard
-from simmesh.rules.sizes import PIECES, RuleInput, Shapes, inputs_of, shapes_for
-from simmesh.rules.verdict import RuleCheck, RuleCounterExample
+from simmesh.rules.communication import may_communicate
+from simmesh.rules.forms import Judged, read
+from simmesh.rules.sizes import PIECES
+from simmesh.rules.verdict import RuleCheck
 
-if TYPE_CHECKING:
-    from simmesh.rules.trial import Function, Trial
-
-# Rows that aren't claimed are looked for only where there are few.
-_CANDIDATES_MAX = 256
+_MESHES = ((2,), (3,), (4,), (2, 2))
+_SCHEDULES = ("fifo", "seeded:1", "pct:3")
 
 
 def rulecheck(
-    function: Function,
-    rule: str | Iterable[str],
+    function: Any,
+    rule: Any = None,
     inputs: Sequence[Any] | None = None,
     *,
-    meshes: Sequence[Sequence[int]] = ((2,), (3,), (4,), (2, 2)),
+    whole: Callable[..., Any] | None = None,
+    meshes: Sequence[Sequence[int]] | None = None,
     values: str = "any",
     backward: bool = True,
-    unclaimed: bool = True,
+    unclaimed: bool | None = None,
     pieces: Sequence[str] = PIECES,
     seed: int = 0,
+    schedules: Sequence[str] = _SCHEDULES,
+    ranks: bool | None = None,
 ) -> RuleCheck:
     """Judges a sharding rule of a function by values, with no tolerance.
 
     Args:
-        function: of tensors, returns one or several. It doesn't communicate.
-        rule: rows of placements, one a line or in a list ("S(0), R -> S(0)"), or letters
-            ("mk, kn -> mn"), where each letter may be cut and one that the outputs lack is summed.
-            Placements are R, S(d), _S(d,sf) and P with sum, avg, min or max.
+        function: of tensors, returns one or several; or one that ``local_map`` wrapped, or an
+            autograd function. One that communicates gets the mesh as its argument named mesh, or
+            the group as group, or asks ``simmesh.rule_mesh()``.
+        rule: rows of placements, as text ("S(0), R -> S(0)", one a line or in a list), as
+            PyTorch's objects, or as types of spmd_types ("I, S(0) -> S(1)"); factors
+            ("mk, kn -> mn", or Shardy's text); a function under ``register_sharding`` or a
+            single-dim strategy; a ``local_map`` or a dict of its placements. None takes the rule
+            that the function has: that of PyTorch for an operator, the placements of a local_map,
+            the types of an autograd function with a hook of spmd_types.
         inputs: for each input letters for its dims ("mk"), or a shape. The sizes of letters vary,
             numbers beside letters don't; where no input has letters, equal sizes vary together. A
-            RuleInput also has the values of indices and masks.
+            RuleInput also has the values of indices and masks; a RuleArgument is no tensor.
+        whole: gives what is right for whole inputs; by default the function itself, on one rank.
         meshes: sizes of the meshes; a mesh of two dims has every pair of rows.
         values: "any" draws floating numbers and computes by exact arithmetic; "whole" draws small
             whole numbers and calls PyTorch's own operators, for functions that are exact on them.
         backward: also judges the gradients of the inputs.
-        unclaimed: also looks for rows that hold and that the rule doesn't have.
+        unclaimed: also looks for rows that hold and that the rule doesn't have; None does so for
+            functions that don't communicate.
         pieces: which sizes of cut dims are judged: "even" ones, "uneven" ones, "few" with ranks
             that hold nothing, and "none" with no rank that holds anything.
         seed: of the values.
+        schedules: those under which a function that communicates runs.
+        ranks: runs the function on simulated ranks, or doesn't; None does so where it names
+            torch.distributed or takes a mesh or a group.
 
     Raises ValueError for a rule or inputs that can't be read.
     """
-    claimed = parse_rule(rule)
-    given = inputs_of(inputs, claimed.letters)
-    if len(given) != len(claimed.rows[0].inputs):
-        raise ValueError(
-            f"[rules] expected {len(claimed.rows[0].inputs)} inputs, as the rule has, got "
-            f"{len(given)}"
+    _check_options(meshes, values, pieces, schedules)
+    judged = read(function, rule, inputs)
+    chosen = _meshes(judged, meshes)
+    on_ranks = ranks
+    if on_ranks is None:
+        on_ranks = whole is not None or judged.call.takes_ranks
+        on_ranks = on_ranks or may_communicate(judged.call.function)
+    are_whole = values == "whole"
+    if not on_ranks:
+        check = _judge_apart(
+            judged, chosen, pieces, are_whole, backward, unclaimed is not False, seed
         )
-    for mesh in meshes:
+        if check is not None or ranks is False:
+            assert check is not None
+            return check
+    from simmesh.rules.rank_judge import RankJudge
+
+    by_ranks = RankJudge(judged, pieces, are_whole, backward, seed)
+    by_ranks.prepare(whole, schedules)
+    return by_ranks.judge(chosen, unclaimed is True)
+
+
+def _judge_apart(
+    judged: Judged,
+    meshes: Sequence[Sequence[int]],
+    pieces: Sequence[str],
+    are_whole: bool,
+    backward: bool,
+    unclaimed: bool,
+    seed: int,
+) -> RuleCheck | None:
+    """Judges a function that doesn't communicate on the pieces of each rank, one after another.
+    Returns None if it does communicate.
+    """
+    from simmesh.rules.local_judge import LocalJudge
+
+    def judge() -> RuleCheck | None:
+        return LocalJudge(judged, pieces, are_whole, backward, seed).judge(meshes, unclaimed)
+
+    if are_whole:
+        return judge()
+    from simmesh.torch import rank_state
+    from simmesh.torch.exact import one_device
+
+    def judge_and_look() -> RuleCheck | None:
+        check = judge()
+        return check if rank_state.of_rank().started == 0 else None
+
+    found: RuleCheck | None = one_device(judge_and_look)
+    return found
+
+
+def _check_options(
+    meshes: Sequence[Sequence[int]] | None,
+    values: str,
+    pieces: Sequence[str],
+    schedules: Sequence[str],
+) -> None:
+    for mesh in meshes or ():
         if not mesh or min(mesh) < 1:
             raise ValueError(f"[rules] expected sizes of a mesh of at least 1, got {mesh!r}")
     if values not in ("any", "whole"):
         raise ValueError(f"[rules] values: expected 'any' or 'whole', got {values!r}")
-
     unknown = [kind for kind in pieces if kind not in PIECES]
     if unknown or not pieces or isinstance(pieces, str):
         raise ValueError(f"[rules] pieces: expected some of {', '.join(PIECES)}, got {pieces!r}")
-
-    def judge() -> RuleCheck:
-        return _Judge(function, given, pieces, values == "whole", backward, seed).judge(
-            claimed, meshes, unclaimed
-        )
-
-    if values == "whole":
-        return judge()
-    from simmesh.torch.exact import one_device
-
-    check: RuleCheck = one_device(judge)
-    return check
+    if isinstance(schedules, str) or not schedules:
+        raise ValueError(f"[rules] schedules: expected a list of schedules, got {schedules!r}")
 
 
-class _Judge:
-    def __init__(
-        self,
-        function: Function,
-        inputs: Sequence[RuleInput],
-        kinds: Sequence[str],
-        are_whole: bool,
-        has_backward: bool,
-        seed: int,
-    ) -> None:
-        import torch
-
-        from simmesh.rules.trial import Values
-
-        self._function, self._inputs, self._kinds = function, inputs, kinds
-        self._has_backward = has_backward
-        self._values = Values(torch.Generator().manual_seed(seed), are_whole)
-        name = getattr(function, "__name__", type(function).__name__)
-        self._check = RuleCheck(name)
-
-    def judge(
-        self, rule: Rule, meshes: Sequence[Sequence[int]], finds_unclaimed: bool
-    ) -> RuleCheck:
-        """The verdict on all rows, and what the rule leaves out."""
-        rows = list(dict.fromkeys(rule.rows))
-        refuted: list[Row] = []
-        for mesh in sorted(meshes, key=lambda sizes: (len(sizes), sizes)):
-            for combination in itertools.product(rows, repeat=len(mesh)):
-                if any(row in refuted for row in combination):
-                    continue
-                found = self._counter_example(combination, mesh)
-                if found is None:
-                    continue
-                self._check.refuted.append(found)
-                if len(combination) == 1:
-                    refuted.append(combination[0])
-        if finds_unclaimed:
-            self._find_unclaimed([row for row in rows if row not in refuted])
-        return self._check
-
-    def _trial(self, rows: Sequence[Row], mesh: Sequence[int], shapes: Shapes) -> Trial | None:
-        from simmesh.rules.trial import FunctionRefuses, Trial
-
-        placements = [[row.inputs[at] for row in rows] for at in range(len(self._inputs))]
-        try:
-            return Trial(self._function, self._inputs, shapes, mesh, placements, self._values)
-        except FunctionRefuses as refusal:
-            self._check.refused[shapes] = str(refusal)
-            return None
-
-    def _counter_example(
-        self, rows: Sequence[Row], mesh: Sequence[int]
-    ) -> RuleCounterExample | None:
-        for shapes in shapes_for(self._inputs, rows, mesh, self._kinds):
-            trial = self._trial(rows, mesh, shapes)
-            if trial is None:
-                continue
-            self._check.trials += 1
-            if len(trial.outputs) != len(rows[0].outputs):
-                raise ValueError(
-                    f"[rules] expected {len(rows[0].outputs)} outputs, as the rule has, got "
-                    f"{len(trial.outputs)}"
-                )
-            mismatch = trial.problem
-            for at in range(len(trial.outputs)):
-                if mismatch is None:
-                    mismatch = trial.forward(at, [row.outputs[at] for row in rows])
-            if mismatch is None and self._has_backward:
-                mismatch = trial.backward(rows)
-            if mismatch is not None:
-                return RuleCounterExample(
-                    tuple(rows), tuple(mesh), shapes, mismatch.what, mismatch.problem,
-                    mismatch.index, mismatch.expected, mismatch.got,
-                )  # fmt: skip
-        return None
-
-    def _alphabet(self, given: RuleInput) -> list[RulePlacement]:
-        shards = [shard(dim) for dim in range(len(given.dims))]
-        return [REPLICATE, *shards, *([PARTIAL] if given.values is None else [])]
-
-    def _find_unclaimed(self, rows: Sequence[Row]) -> None:
-        """Counts the placements of the inputs that rows cover, and finds those that could be."""
-        claimed = {row.inputs for row in rows}
-        combinations = list(itertools.product(*map(self._alphabet, self._inputs)))
-        if len(combinations) > _CANDIDATES_MAX:
-            return
-        for placements in combinations:
-            if all(placement == REPLICATE for placement in placements):
-                continue
-            if placements in claimed:
-                self._check.covered += 1
-                self._check.coverable += 1
-                continue
-            row = self._row_that_holds(placements)
-            if row is not None:
-                self._check.coverable += 1
-                self._check.unclaimed.append(row)
-
-    def _row_that_holds(self, placements: tuple[RulePlacement, ...]) -> Row | None:
-        """The row with these inputs that holds on meshes of 2 and 3 ranks; None where none does."""
-        outputs: list[list[RulePlacement]] | None = None
-        probe = Row(placements, ())
-        for mesh in ((2,), (3,)):
-            for shapes in shapes_for(self._inputs, [probe], mesh, self._kinds):
-                trial = self._trial([probe], mesh, shapes)
-                if trial is None:
-                    continue
-                if trial.problem is not None:
-                    return None
-                if outputs is None:
-                    outputs = [
-                        [REPLICATE, *map(shard, range(output.dim())), PARTIAL]
-                        for output in trial.outputs
-                    ]
-                for at, fitting in enumerate(outputs):
-                    fitting[:] = [each for each in fitting if trial.forward(at, [each]) is None]
-                    if not fitting:
-                        return None
-        if not outputs:
-            return None
-        row = Row(placements, tuple(fitting[0] for fitting in outputs))
-        if self._has_backward and any(self._counter_example([row], mesh) for mesh in ((2,), (3,))):
-            return None
-        return row
+def _meshes(judged: Judged, meshes: Sequence[Sequence[int]] | None) -> list[tuple[int, ...]]:
+    """The meshes in order, the smallest first. There is one for each joint claim."""
+    chosen = {tuple(mesh) for mesh in (_MESHES if meshes is None else meshes)}
+    for dims in {len(rows) for rows in judged.rule.joint}:
+        if any(len(mesh) == dims for mesh in chosen):
+            continue
+        if meshes is not None:
+            raise ValueError(
+                f"[rules] meshes: expected one of {dims} dims, for which the rule has placements, "
+                f"got {list(meshes)!r}"
+            )
+        chosen.add((2,) * dims)
+    return sorted(chosen, key=lambda sizes: (len(sizes), sizes))

@@ -39,7 +39,7 @@ def pieces(tensor: Tensor, placement: RulePlacement, count: int) -> list[Tensor]
     """The tensors of ``count`` ranks, for a placement that isn't partial."""
     if placement.kind == "replicate":
         return [tensor] * count
-    if placement.dim >= tensor.dim():
+    if not -tensor.dim() <= placement.dim < tensor.dim():
         raise IndexError(f"[rules] expected a dim below {tensor.dim()} to cut, got {placement}")
     if placement.kind == "shard":
         return chunks(tensor, placement.dim, count)
@@ -64,7 +64,8 @@ def whole(tensors: Sequence[Tensor], placement: RulePlacement) -> Tensor:
             raise RuntimeError(f"the terms have the shapes {sorted(shapes)}")
         result: Tensor = _REDUCTIONS[placement.reduction](tensors)
         return result
-    if placement.dim >= min(tensor.dim() for tensor in tensors):
+    dims = min(tensor.dim() for tensor in tensors)
+    if not -dims <= placement.dim < dims:
         raise RuntimeError(f"the result has no dim {placement.dim}")
     joined = torch.cat(list(tensors), placement.dim)
     if placement.kind == "shard":

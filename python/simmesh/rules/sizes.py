@@ -38,7 +38,11 @@ class RuleInput:
         return tuple(sizes[dim] if isinstance(dim, str) else dim for dim in self.dims)
 
 
-def _input_of(entry: Any, at: int) -> RuleInput:
+def input_of(entry: Any, at: int) -> RuleInput:
+    """The input that a caller names by letters, a shape, a tensor or a RuleInput.
+
+    Raises ValueError for anything else.
+    """
     if isinstance(entry, (str, RuleInput)):
         read = RuleInput(entry) if isinstance(entry, str) else entry
     elif hasattr(entry, "shape"):
@@ -53,25 +57,6 @@ def _input_of(entry: Any, at: int) -> RuleInput:
                 f"RuleInput, got {entry!r}"
             )
     return read
-
-
-def inputs_of(inputs: Sequence[Any] | None, letters: Sequence[str] | None) -> list[RuleInput]:
-    """The inputs that a caller names; those of an einsum-like rule's letters without any.
-
-    Where no input has letters, dims of equal size vary together. Raises ValueError for anything
-    that is no shape.
-    """
-    if inputs is None:
-        if letters is None:
-            raise ValueError(
-                "[rules] expected inputs, as in inputs=['mk', 'kn'], got none: only a rule of "
-                "letters says them itself"
-            )
-        inputs = list(letters)
-    given = [_input_of(entry, at) for at, entry in enumerate(inputs)]
-    if any(isinstance(dim, str) for each in given for dim in each.dims):
-        return given
-    return [RuleInput([f"size {dim}" for dim in each.dims], each.values) for each in given]
 
 
 def _letters_cut(inputs: Sequence[RuleInput], rows: Sequence[Row]) -> list[str]:
@@ -101,19 +86,30 @@ def _sizes_to_cut(ranks: int, kinds: Sequence[str]) -> list[int]:
 
 
 def shapes_for(
-    inputs: Sequence[RuleInput], rows: Sequence[Row], mesh: Sequence[int], kinds: Sequence[str]
+    inputs: Sequence[RuleInput],
+    rows: Sequence[Row],
+    mesh: Sequence[int],
+    kinds: Sequence[str],
+    product_max: int = _PRODUCT_MAX,
 ) -> Iterator[Shapes]:
     """The shapes of the inputs at which rows are judged on a mesh, the smallest first.
 
-    ``kinds`` are some of PIECES.
+    ``kinds`` are some of PIECES. Up to ``product_max`` cut letters have all pairs of sizes; more
+    have equal sizes, or one that differs.
     """
     letters = {dim: _UNCUT for each in inputs for dim in each.dims if isinstance(dim, str)}
     cut = _letters_cut(inputs, rows)
-    choices = _sizes_to_cut(math.prod(mesh), kinds)
-    if len(cut) <= _PRODUCT_MAX:
+    ranks = math.prod(mesh)
+    choices = _sizes_to_cut(ranks, kinds)
+    if len(cut) <= product_max:
         picks: list[tuple[int, ...]] = list(itertools.product(choices, repeat=len(cut)))
     else:
         picks = [(size,) * len(cut) for size in choices]
+        picks += [
+            (*(ranks,) * at, size, *(ranks,) * (len(cut) - at - 1))
+            for at in range(len(cut) if ranks in choices else 0)
+            for size in choices
+        ]
     found = {
         tuple(each.shape({**letters, **dict(zip(cut, pick))}) for each in inputs) for pick in picks
     }

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from simmesh.rules.pieces import difference, fits, pieces, whole
-from simmesh.rules.rule import PARTIAL, REPLICATE, Row, RulePlacement
+from simmesh.rules.rule import REPLICATE, Row, RulePlacement
 from simmesh.rules.sizes import RuleInput, Shapes
 
 Function = Callable[..., Any]
@@ -50,13 +50,17 @@ class Values:
         drawn = torch.randn(list(shape), generator=self.generator, dtype=torch.float64)
         return drawn.to(dtype or torch.float32)
 
-    def draw_term(self, shape: Sequence[int], terms: int) -> Tensor:
+    def draw_term(
+        self, shape: Sequence[int], terms: int, dtype: torch.dtype | None = None
+    ) -> Tensor:
         """One of several terms. Their sum and their mean are numbers of the dtype, exactly: so all
         functions read from the sum what stands behind it.
         """
-        dtype = torch.float64 if self.are_whole else torch.float32
-        drawn = torch.randint(-512, 513, list(shape), generator=self.generator) * terms
-        return drawn.to(dtype) / (1 if self.are_whole else 256)
+        dtype = dtype or (torch.float64 if self.are_whole else torch.float32)
+        # Formats of few bits hold few such numbers.
+        bound = 512 if torch.finfo(dtype).bits >= 32 else 8
+        drawn = torch.randint(-bound, bound + 1, list(shape), generator=self.generator) * terms
+        return drawn.to(dtype) / (1 if self.are_whole else bound // 2)
 
     def repeat(self, shape: Sequence[int], values: Tensor) -> Tensor:
         """The values of a tensor, repeated."""
@@ -68,7 +72,9 @@ class Values:
 
 
 @dataclass
-class _Input:
+class Spread:
+    """A tensor, and what the ranks hold of it."""
+
     of_whole: Tensor
     of_ranks: OfRanks
 
@@ -95,23 +101,24 @@ def _cut(tensors: OfRanks, placement: RulePlacement, at: int, count: int) -> OfR
     return result
 
 
-def _spread(
+def spread(
     given: RuleInput,
     shape: Sequence[int],
     placements: Sequence[RulePlacement],
     mesh: Sequence[int],
     values: Values,
-) -> _Input:
-    """Draws an input: a term for each place along partial mesh dims, which then are cut."""
+    dtype: torch.dtype | None = None,
+) -> Spread:
+    """Draws a tensor: a term for each place along partial mesh dims, which then are cut."""
     are_partial = [placement.kind == "partial" for placement in placements]
     counts = [size if partial else 1 for size, partial in zip(mesh, are_partial)]
 
     def draw() -> Tensor:
         if given.values is not None:
             return values.repeat(shape, given.values)
-        return (
-            values.draw_term(shape, math.prod(counts)) if any(are_partial) else values.draw(shape)
-        )
+        if any(are_partial):
+            return values.draw_term(shape, math.prod(counts), dtype)
+        return values.draw(shape, dtype)
 
     drawn = {place: draw() for place in itertools.product(*map(range, counts))}
     kinds = [p if partial else REPLICATE for p, partial in zip(placements, are_partial)]
@@ -123,12 +130,13 @@ def _spread(
     ranks = terms
     for at, (placement, size) in enumerate(zip(placements, mesh)):
         ranks = _cut(ranks, placement, at, size)
-    return _Input(of_whole, ranks)
+    return Spread(of_whole, ranks)
 
 
-def _outputs(function: Function, inputs: Sequence[Tensor]) -> list[Tensor]:
+def outputs_of(function: Function, inputs: Sequence[Tensor]) -> list[Tensor]:
     result = function(*inputs)
     outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    outputs = [_plain(output) for output in outputs]
     if not all(isinstance(output, Tensor) for output in outputs):
         raise TypeError(
             "[rules] expected a function that returns tensors, got "
@@ -137,12 +145,33 @@ def _outputs(function: Function, inputs: Sequence[Tensor]) -> list[Tensor]:
     return outputs
 
 
-def _leaf(tensor: Tensor) -> Tensor:
+def _plain(output: Any) -> Any:
+    """The tensor of a rank behind one that a functional collective or DTensor returns."""
+    if type(output) is Tensor:
+        return output
+    if hasattr(output, "to_local"):
+        output = output.to_local()
+    return output.wait() if type(output).__name__ == "AsyncCollectiveTensor" else output
+
+
+def leaf_of(tensor: Tensor) -> Tensor:
     leaf = tensor.detach()
     return leaf.requires_grad_() if leaf.is_floating_point() else leaf
 
 
-def _compare(
+def _difference_of_ranks(first: Tensor, other: Tensor) -> str:
+    """Says where two tensors differ that should be the same; empty where they don't."""
+    if first is other:
+        return ""
+    if first.shape != other.shape:
+        return f"shapes {list(first.shape)} and {list(other.shape)}"
+    index = difference(first, other)
+    if index is None:
+        return ""
+    return f"{first[index].item()!r} and {other[index].item()!r} at {list(index)}"
+
+
+def compare(
     what: str,
     expected: Tensor,
     tensors: OfRanks,
@@ -150,13 +179,17 @@ def _compare(
     mesh: Sequence[int],
 ) -> Mismatch | None:
     """Compares what the ranks' tensors stand for with the whole tensor."""
+    if any(placement.kind == "none" for placement in placements):
+        return None
     for at in reversed(range(len(mesh))):
         for rest in sorted({coordinate[:at] for coordinate in tensors}):
             line = [tensors[(*rest, rank)] for rank in range(mesh[at])]
             if placements[at].kind == "replicate":
                 for rank, tensor in enumerate(line):
-                    if tensor.shape != line[0].shape or difference(line[0], tensor) is not None:
-                        return Mismatch(what, f"ranks 0 and {rank} of a mesh dim differ")
+                    where = "" if len(mesh) == 1 else f" of mesh dim {at}"
+                    problem = _difference_of_ranks(line[0], tensor)
+                    if problem:
+                        return Mismatch(what, f"ranks 0 and {rank}{where} differ: {problem}")
             try:
                 if not fits(line, placements[at]):
                     shapes = [list(tensor.shape) for tensor in line]
@@ -193,12 +226,12 @@ class Trial:
         """
         self._function, self._mesh, self._values = function, tuple(mesh), values
         self._inputs = [
-            _spread(given, shape, placement, mesh, values)
+            spread(given, shape, placement, mesh, values)
             for given, shape, placement in zip(inputs, shapes, placements)
         ]
-        self._leaves = [_leaf(given.of_whole) for given in self._inputs]
+        self._leaves = [leaf_of(given.of_whole) for given in self._inputs]
         try:
-            self.outputs = _outputs(function, self._leaves)
+            self.outputs = outputs_of(function, self._leaves)
         except TypeError:
             raise
         except Exception as error:  # whatever a user's function raises
@@ -209,9 +242,9 @@ class Trial:
 
     def _run_ranks(self) -> Mismatch | None:
         for coordinate in itertools.product(*map(range, self._mesh)):
-            leaves = [_leaf(given.of_ranks[coordinate]) for given in self._inputs]
+            leaves = [leaf_of(given.of_ranks[coordinate]) for given in self._inputs]
             try:
-                outputs = _outputs(self._function, leaves)
+                outputs = outputs_of(self._function, leaves)
             except Exception as error:  # whatever a user's function raises
                 rank = ", ".join(map(str, coordinate))
                 return Mismatch(
@@ -225,99 +258,77 @@ class Trial:
     def forward(self, at: int, placements: Sequence[RulePlacement]) -> Mismatch | None:
         """Compares an output, with the placement on each mesh dim."""
         of_ranks = {coordinate: outputs[at].detach() for coordinate, outputs in self._local.items()}
-        return _compare(f"output {at}", self.outputs[at].detach(), of_ranks, placements, self._mesh)
+        return compare(f"output {at}", self.outputs[at].detach(), of_ranks, placements, self._mesh)
 
     def backward(self, rows: Sequence[Row]) -> Mismatch | None:
         """Compares the gradients of the inputs, for drawn gradients of the outputs."""
-        if any(
-            placement.kind == "partial" and placement.reduction != "sum"
-            for row in rows
-            for placement in (*row.inputs, *row.outputs)
-        ):
+        if not all(row.has_gradients for row in rows):
             return None
         places = [at for at, output in enumerate(self.outputs) if output.requires_grad]
+        places = [at for at in places if rows[0].outputs[at].kind != "none"]
         if not places:
             return None
-        whole_grads = [
-            self._values.draw(self.outputs[at].shape, self.outputs[at].dtype) for at in places
-        ]
-        expected = self._gradients(self.outputs, self._leaves, places, whole_grads)
+        drawn = [gradient_of(self.outputs[at], at, rows, self._mesh, self._values) for at in places]
+        expected = gradients(self.outputs, self._leaves, places, [each.of_whole for each in drawn])
         local: dict[Coordinate, list[Tensor]] = {}
-        cut = [
-            self._cut_gradient(grad, [row.outputs[at] for row in rows], rows)
-            for at, grad in zip(places, whole_grads)
-        ]
         for coordinate, outputs in self._local.items():
-            grads = [each[coordinate] for each in cut]
-            local[coordinate] = self._gradients(
-                outputs, self._local_leaves[coordinate], places, grads
-            )
+            grads = [each.of_ranks[coordinate] for each in drawn]
+            local[coordinate] = gradients(outputs, self._local_leaves[coordinate], places, grads)
         for at, gradient in enumerate(expected):
             if not self._leaves[at].requires_grad:
                 continue
-            mismatch = _compare(
-                f"gradient of input {at}",
-                gradient,
-                {coordinate: grads[at] for coordinate, grads in local.items()},
-                [_gradient_placement(row, row.inputs[at]) for row in rows],
-                self._mesh,
+            mismatch = compare_gradient(
+                at, gradient, {key: grads[at] for key, grads in local.items()}, rows, self._mesh
             )
             if mismatch is not None:
                 return mismatch
         return None
 
-    def _cut_gradient(
-        self, gradient: Tensor, placements: Sequence[RulePlacement], rows: Sequence[Row]
-    ) -> OfRanks:
-        """The gradient of an output on every rank. Where ranks compute the same output beside
-        pieces of others, the first one's counts.
-        """
-        ranks: OfRanks = {(): gradient}
-        for at, (placement, row) in enumerate(zip(placements, rows)):
-            kept = placement if placement.is_shard else REPLICATE
-            ranks = _cut(ranks, kept, at, self._mesh[at])
-            if placement == REPLICATE and not row.is_replicated:
-                ranks = {
-                    coordinate: tensor if coordinate[at] == 0 else torch.zeros_like(tensor)
-                    for coordinate, tensor in ranks.items()
-                }
-        return ranks
 
-    @staticmethod
-    def _gradients(
-        outputs: Sequence[Tensor],
-        leaves: Sequence[Tensor],
-        places: Sequence[int],
-        grads: Sequence[Tensor],
-    ) -> list[Tensor]:
-        pairs = [
-            (outputs[at], grad) for at, grad in zip(places, grads) if outputs[at].requires_grad
-        ]
-        wanted = [leaf for leaf in leaves if leaf.requires_grad]
-        found = (
-            torch.autograd.grad(
-                [output for output, _ in pairs],
-                wanted,
-                [grad for _, grad in pairs],
-                allow_unused=True,
-            )
-            if pairs
-            else [None] * len(wanted)
+def gradient_of(
+    output: Tensor, at: int, rows: Sequence[Row], mesh: Sequence[int], values: Values
+) -> Spread:
+    """Draws the gradient of an output, and spreads it as the rows place it."""
+    return spread(
+        RuleInput(tuple(output.shape)),
+        output.shape,
+        [row.gradient_of_output(at) for row in rows],
+        mesh,
+        values,
+        output.dtype,
+    )
+
+
+def compare_gradient(
+    at: int, expected: Tensor, of_ranks: OfRanks, rows: Sequence[Row], mesh: Sequence[int]
+) -> Mismatch | None:
+    """Compares the gradient of an input with that of the whole input."""
+    placements = [row.gradient_of_input(at) for row in rows]
+    return compare(f"gradient of input {at}", expected, of_ranks, placements, mesh)
+
+
+def gradients(
+    outputs: Sequence[Tensor],
+    leaves: Sequence[Tensor],
+    places: Sequence[int],
+    grads: Sequence[Tensor],
+) -> list[Tensor]:
+    """The gradients of all leaves, for gradients of the outputs in these places."""
+    pairs = [(outputs[at], grad) for at, grad in zip(places, grads) if outputs[at].requires_grad]
+    wanted = [leaf for leaf in leaves if leaf.requires_grad]
+    found = (
+        torch.autograd.grad(
+            [output for output, _ in pairs],
+            wanted,
+            [grad for _, grad in pairs],
+            allow_unused=True,
         )
-        by_leaf = iter(found)
-        result = []
-        for leaf in leaves:
-            gradient = next(by_leaf) if leaf.requires_grad else None
-            result.append(torch.zeros_like(leaf) if gradient is None else gradient)
-        return result
-
-
-def _gradient_placement(row: Row, placement: RulePlacement) -> RulePlacement:
-    """The placement of the gradient of an input: the terms of a sum for one that all ranks hold and
-    use on pieces of others, whole for the terms of a sum.
-    """
-    if placement.is_shard:
-        return placement
-    if placement.kind == "partial" or row.is_replicated:
-        return REPLICATE
-    return PARTIAL
+        if pairs and wanted
+        else [None] * len(wanted)
+    )
+    by_leaf = iter(found)
+    result = []
+    for leaf in leaves:
+        gradient = next(by_leaf) if leaf.requires_grad else None
+        result.append(torch.zeros_like(leaf) if gradient is None else gradient)
+    return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from simmesh.rules.rule import Row
@@ -18,7 +19,8 @@ class RuleCounterExample:
     ``rows`` are those on each mesh dim, ``mesh`` the sizes of the mesh, ``shapes`` those of the
     whole inputs. ``what`` is the compared tensor, such as "output 0" or "gradient of input 1".
     ``index``, ``expected`` and ``got`` are of the first element that differs; without an element
-    ``problem`` says what is wrong.
+    ``problem`` says what is wrong: the report of a run, where ranks don't agree on a collective or
+    wait for ever. ``hint`` says which other rule would hold.
     """
 
     rows: tuple[Row, ...]
@@ -29,10 +31,22 @@ class RuleCounterExample:
     index: tuple[int, ...] | None = None
     expected: float | None = None
     got: float | None = None
+    hint: str = ""
 
     @property
     def text(self) -> str:
-        """The counter-example in one sentence."""
+        """The counter-example in one sentence, with the hint if there is one."""
+        return f"{self._sentence}\n    {self.hint}" if self.hint else self._sentence
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """What smaller counter-examples have less of: the mesh, sizes, and placements."""
+        numels = sum(math.prod(shape) for shape in self.shapes)
+        cuts = sum(each.kind != "replicate" for row in self.rows for each in row.inputs)
+        return len(self.mesh), self.mesh, numels, self.shapes, cuts, str(self.rows)
+
+    @property
+    def _sentence(self) -> str:
         rows = "; ".join(map(str, self.rows))
         shapes = ", ".join(map(str, map(list, self.shapes)))
         where = f"{rows} on a mesh of {' x '.join(map(str, self.mesh))}, inputs {shapes}"
@@ -51,7 +65,9 @@ class RuleCheck:
     doesn't hold. ``unclaimed`` are rows that hold on 2 and 3 ranks and that the rule doesn't have.
     ``covered`` of ``coverable`` placements of the inputs on one mesh dim are in the rule: those for
     which some placement of the outputs holds. ``trials`` is the number of judged combinations of
-    rows, mesh and sizes; ``refused`` names sizes at which the function itself raises.
+    rows, mesh and sizes; ``refused`` names sizes at which the function itself raises. ``readings``
+    say what else a rule that holds says: the dims of V, and how gradients lie. ``left_out`` are
+    parts of the rule that weren't judged, with the reason. ``communicates`` is True if ranks ran.
     """
 
     function: str
@@ -61,11 +77,14 @@ class RuleCheck:
     coverable: int = 0
     trials: int = 0
     refused: dict[tuple[tuple[int, ...], ...], str] = field(default_factory=dict)
+    readings: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    communicates: bool = False
 
     @property
     def holds(self) -> bool:
-        """True if no row is refuted."""
-        return not self.refuted
+        """True if something was judged and no row is refuted."""
+        return not self.refuted and self.trials > 0
 
     @property
     def counter_example(self) -> RuleCounterExample | None:
@@ -75,7 +94,8 @@ class RuleCheck:
     @property
     def text(self) -> str:
         """The verdict in a few lines."""
-        lines = [f"rule of {self.function}: {'confirmed' if self.holds else 'REFUTED'}"]
+        verdict = "REFUTED" if self.refuted else "confirmed" if self.holds else "NOT JUDGED"
+        lines = [f"rule of {self.function}: {verdict}"]
         lines += [f"  {each.text}" for each in self.refuted]
         lines.append(f"  {self.trials} combinations judged")
         if self.coverable > 0:
@@ -83,7 +103,9 @@ class RuleCheck:
                 f"  the rule covers {self.covered} of {self.coverable} placements of the inputs "
                 "that need no communication"
             )
+        lines += [f"  {each}" for each in self.readings]
         lines += [f"  also holds: {row}" for row in self.unclaimed]
+        lines += [f"  not judged: {each}" for each in self.left_out]
         if self.refused:
             first, why = next(iter(self.refused.items()))
             shapes = ", ".join(map(str, map(list, first)))

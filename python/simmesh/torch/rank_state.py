@@ -109,6 +109,7 @@ class RankState:
         # The mode in which each thread of the rank computes.
         self.operators: Callable[[], AbstractContextManager[Any]] = nullcontext
         self.clock_reads = 0
+        self.started = 0
         self.premultiplier = 1.0
         # The works of a call that is looked at, and the operations that weren't waited for, unless
         # nobody looks at them.
@@ -169,6 +170,7 @@ class RankState:
         operations if one is open.
         """
         self.works.add(work)
+        self.started += 1
         if self.recent is not None:
             self.recent.append(work)
         self.poll_futures()

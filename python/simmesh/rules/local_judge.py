@@ -1,0 +1,118 @@
+"""Judges rows of a function that doesn't communicate, on the pieces of one rank after another."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from simmesh.rules.rows_judge import RowsJudge
+from simmesh.rules.rule import PARTIAL, REPLICATE, Row, RulePlacement, shard
+from simmesh.rules.sizes import RuleInput, Shapes, shapes_for
+from simmesh.rules.trial import FunctionRefuses, Trial
+from simmesh.rules.verdict import RuleCounterExample
+
+# Rows that aren't claimed are looked for only where there are few.
+_CANDIDATES_MAX = 256
+
+
+class LocalJudge(RowsJudge):
+    """Judges rows by calling the function for each rank."""
+
+    def _trial(self, rows: Sequence[Row], mesh: Sequence[int], shapes: Shapes) -> Trial | None:
+        placements = [[row.inputs[at] for row in rows] for at in range(len(self._inputs))]
+        try:
+            return Trial(self._judged.call, self._inputs, shapes, mesh, placements, self._values)
+        except FunctionRefuses as refusal:
+            self._check.refused[shapes] = str(refusal)
+            return None
+
+    def _counter_example(
+        self, rows: Sequence[Row], mesh: Sequence[int], claimed: Sequence[Row]
+    ) -> RuleCounterExample | None:
+        found = self._first_mismatch(rows, mesh, claimed)
+        says_gradients = rows[0].input_gradients is not None
+        if found is None or not found.what.startswith("gradient") or not says_gradients:
+            return found
+        if len(mesh) > 1:
+            return found
+        return self._with_hint(
+            found, rows[0], lambda other: self._first_mismatch([other], mesh, claimed) is None
+        )
+
+    def _first_mismatch(
+        self, rows: Sequence[Row], mesh: Sequence[int], claimed: Sequence[Row]
+    ) -> RuleCounterExample | None:
+        for shapes in self._shapes(rows, mesh, claimed):
+            trial = self._trial(rows, mesh, shapes)
+            if trial is None:
+                continue
+            self._check.trials += 1
+            self._judged_rows.update(claimed)
+            self._expect_outputs(rows, len(trial.outputs))
+            mismatch = trial.problem
+            for at in range(len(trial.outputs)):
+                if mismatch is None:
+                    mismatch = trial.forward(at, [row.outputs[at] for row in rows])
+            if mismatch is None and self._has_backward:
+                mismatch = trial.backward(rows)
+            if mismatch is not None:
+                return self._example(rows, mesh, shapes, mismatch)
+        return None
+
+    def _alphabet(self, given: RuleInput) -> list[RulePlacement]:
+        shards = [shard(dim) for dim in range(len(given.dims))]
+        return [REPLICATE, *shards, *([PARTIAL] if given.values is None else [])]
+
+    def _find_unclaimed(self, rows: Sequence[Row]) -> None:
+        claimed = {row.inputs for row in rows}
+        combinations = list(itertools.product(*map(self._alphabet, self._inputs)))
+        if len(combinations) > _CANDIDATES_MAX:
+            return
+        for placements in combinations:
+            if all(placement == REPLICATE for placement in placements):
+                continue
+            if placements in claimed:
+                self._check.covered += 1
+                self._check.coverable += 1
+                continue
+            row = self._row_that_holds(placements)
+            if row is not None:
+                self._check.coverable += 1
+                self._check.unclaimed.append(row)
+
+    def _row_that_holds(self, placements: tuple[RulePlacement, ...]) -> Row | None:
+        """The row with these inputs that holds on meshes of 2 and 3 ranks; None where none does."""
+        outputs: list[list[RulePlacement]] | None = None
+        probe = Row(placements, ())
+        for mesh in ((2,), (3,)):
+            for shapes in shapes_for(self._inputs, [probe], mesh, self._kinds):
+                trial = self._trial([probe], mesh, shapes)
+                if trial is None:
+                    continue
+                if trial.problem is not None:
+                    return None
+                if outputs is None:
+                    outputs = [
+                        [REPLICATE, *map(shard, range(output.dim())), PARTIAL]
+                        for output in trial.outputs
+                    ]
+                for at, fitting in enumerate(outputs):
+                    fitting[:] = [each for each in fitting if trial.forward(at, [each]) is None]
+                    if not fitting:
+                        return None
+        if not outputs:
+            return None
+        row = Row(placements, tuple(fitting[0] for fitting in outputs))
+        if self._has_backward and any(self._fails(row, mesh) for mesh in ((2,), (3,))):
+            return None
+        return row
+
+    def _fails(self, row: Row, mesh: Sequence[int]) -> bool:
+        for shapes in shapes_for(self._inputs, [row], mesh, self._kinds):
+            trial = self._trial([row], mesh, shapes)
+            if trial is None:
+                continue
+            self._check.trials += 1
+            if trial.problem is not None or trial.backward([row]) is not None:
+                return True
+        return False

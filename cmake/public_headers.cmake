@@ -232,6 +232,12 @@ set(simmesh_bound_headers
   core/engine/run/run.h
   core/engine/reports/reported_run.h
   core/engine/seats/thread_host.h
+  # types of plain tensors
+  sharding/typed/annotation.h
+  sharding/typed/conversion.h
+  sharding/typed/global_rule.h
+  sharding/typed/local_rule.h
+  sharding/typed/type_refusal.h
   # the command in Python
   core/check/repro.h
   core/check/write_file.h

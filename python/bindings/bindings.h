@@ -28,5 +28,6 @@ void bind_exact(nanobind::module_& module);
 void bind_exact_record(nanobind::module_& module);
 void bind_exact_operators(nanobind::module_& module);
 void bind_kept_records(nanobind::module_& module);
+void bind_typed(nanobind::module_& module);
 
 }  // namespace simmesh::python

@@ -281,6 +281,11 @@ ResolvedConversion resolved(Conversion call) {
   return {std::move(call), is_idle};
 }
 
+std::vector<BackwardCall> backward_calls(const Conversion& call) {
+  ResolvedConversion work = resolved(call);
+  return work.is_idle ? std::vector<BackwardCall>() : backward_of(work.call);
+}
+
 Converted convert_type(const Conversion& call, const TypedTensor& tensor,
                        const TypingContext& context) {
   if (context.is_global) require_cuts(tensor);

@@ -32,6 +32,11 @@ struct BackwardCall {
   }
 };
 
+// backward_calls returns the calls by which the gradient of a conversion's result becomes that of
+// its operand, in the order in which they run; none where there is nothing to do. Raises a
+// TypeRefusal for arguments that don't fit each other.
+std::vector<BackwardCall> backward_calls(const Conversion& call);
+
 // Converted is the result of a conversion.
 struct Converted {
   TypedTensor tensor;

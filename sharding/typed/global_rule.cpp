@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sharding/typed/type_refusal.h"
 
@@ -11,12 +12,19 @@ namespace simmesh::typed {
 
 namespace {
 
-constexpr std::array<std::string_view, 16> pointwise_of_one = {
-    "neg",        "relu",       "gelu",       "clone",      "zeros_like", "add_scalar",
-    "sub_scalar", "mul_scalar", "div_scalar", "scalar_add", "scalar_sub", "scalar_mul",
-    "scalar_div", "positive",   "detach",     "contiguous"};
-constexpr std::array<std::string_view, 5> pointwise_of_two = {"add", "sub", "mul", "div",
-                                                              "maximum"};
+using std::string_view_literals::operator""sv;
+
+// Operations on each element by itself, of one tensor and of two.
+constexpr std::array pointwise_of_one = {
+    "abs"sv,        "add_scalar"sv, "clamp"sv,      "clone"sv,      "contiguous"sv, "cos"sv,
+    "detach"sv,     "div_scalar"sv, "dropout"sv,    "erf"sv,        "exp"sv,        "float"sv,
+    "gelu"sv,       "isnan"sv,      "log"sv,        "mul_scalar"sv, "neg"sv,        "ones_like"sv,
+    "positive"sv,   "pow"sv,        "reciprocal"sv, "relu"sv,       "rsqrt"sv,      "scalar_add"sv,
+    "scalar_div"sv, "scalar_mul"sv, "scalar_sub"sv, "sigmoid"sv,    "sign"sv,       "silu"sv,
+    "sin"sv,        "sqrt"sv,       "square"sv,     "sub_scalar"sv, "tanh"sv,       "to"sv,
+    "zeros_like"sv};
+constexpr std::array pointwise_of_two = {"add"sv,     "sub"sv,     "mul"sv,     "div"sv,
+                                         "maximum"sv, "minimum"sv, "greater"sv, "pow_tensor"sv};
 
 bool is_one_of(gsl::span<const std::string_view> names, std::string_view op) {
   return std::find(names.begin(), names.end(), op) != names.end();
@@ -36,6 +44,7 @@ class AxisRule {
     for (const LocalOperand& operand : call.operands)
       if (!operand.is_number) {
         cuts_.push_back(cut_dim(operand.tensor.spec, axis_));
+        shapes_.push_back(operand.tensor.shape);
         dims_.push_back(std::int64_t(operand.tensor.shape.size()));
       }
   }
@@ -44,7 +53,8 @@ class AxisRule {
     if (cuts_.size() == 1 && is_one_of(pointwise_of_one, call_.op)) return kept(*cuts_[0]);
     if (cuts_.size() == 2 && is_one_of(pointwise_of_two, call_.op)) return of_both();
     if (call_.op == "cat" || call_.op == "cat3") return joined();
-    if (call_.op == "matmul" || call_.op == "mm") return product();
+    if (call_.op == "matmul" || call_.op == "mm" || call_.op == "bmm") return product(false);
+    if (call_.op == "linear") return product(true);
     if (cuts_.size() == 1) return of_one(*cuts_[0]);
     refuse();
   }
@@ -59,9 +69,23 @@ class AxisRule {
     return dim < 0 ? dim + dims : dim;
   }
 
-  // The place of a dim once the reduced one is gone.
-  std::int64_t after_reduction(std::int64_t dim, std::int64_t reduced) const {
-    return dim > reduced && !call_.keeps_dim ? dim - 1 : dim;
+  std::vector<std::int64_t> reduced_dims() const {
+    std::vector<std::int64_t> dims;
+    for (std::size_t at = 0; at < std::max<std::size_t>(call_.dims.size(), 1); ++at)
+      dims.push_back(named_dim(at, dims_[0]));
+    return dims;
+  }
+
+  // The place of a dim once the reduced ones are gone.
+  std::int64_t after_reduction(std::int64_t dim) const {
+    if (call_.keeps_dim) return dim;
+    std::vector<std::int64_t> dims = reduced_dims();
+    return dim - std::count_if(dims.begin(), dims.end(), [&](auto each) { return each < dim; });
+  }
+
+  bool reduces(std::int64_t dim) const {
+    std::vector<std::int64_t> dims = reduced_dims();
+    return std::find(dims.begin(), dims.end(), dim) != dims.end();
   }
 
   Cut of_one(std::int64_t cut) const {
@@ -74,7 +98,7 @@ class AxisRule {
       std::int64_t place = named_dim(0, dims_[0] + 1);
       return kept(cut >= place ? cut + 1 : cut);
     }
-    if (op == "softmax") {
+    if (op == "softmax" || op == "log_softmax") {
       if (cut == first) refuse();
       return kept(cut);
     }
@@ -83,12 +107,11 @@ class AxisRule {
       return kept(0);
     }
     if (op == "sum") return {.is_partial = true};
-    if (op == "sum_dim")
-      return cut == first ? Cut{.is_partial = true} : kept(after_reduction(cut, first));
+    if (op == "sum_dim") return reduces(cut) ? Cut{.is_partial = true} : kept(after_reduction(cut));
     if (op == "mean") throw TypeRefusal(RefusalCode::not_sum);
     if (op == "amax" || op == "mean_dim") {
-      if (cut == first) throw TypeRefusal(RefusalCode::not_sum);
-      return kept(after_reduction(cut, first));
+      if (reduces(cut)) throw TypeRefusal(RefusalCode::not_sum);
+      return kept(after_reduction(cut));
     }
     refuse();
   }
@@ -98,9 +121,18 @@ class AxisRule {
                        [&](const auto& cut) { return cut && *cut == *cuts_[0]; });
   }
 
+  // Dims line up from the last on. An operand without the cut dim, or with size 1 there, is the
+  // same for all pieces.
   Cut of_both() const {
-    if (!cuts_[0] || !all_cut_alike()) refuse();
-    return kept(*cuts_[0]);
+    std::int64_t dims = std::max(dims_[0], dims_[1]);
+    std::size_t from = cuts_[0] ? 0 : 1;
+    std::int64_t place = *cuts_[from] + dims - dims_[from];
+    for (std::size_t at = 0; at < 2; ++at) {
+      std::int64_t own = place - dims + dims_[at];
+      bool is_alike = own < 0 || shapes_[at][std::size_t(own)] == 1;
+      if (cuts_[at] ? *cuts_[at] != own : !is_alike) refuse();
+    }
+    return kept(place);
   }
 
   Cut joined() const {
@@ -108,17 +140,27 @@ class AxisRule {
     return kept(*cuts_[0]);
   }
 
-  Cut product() const {
-    if (cuts_.size() != 2 || dims_[0] != 2 || dims_[1] != 2) refuse();
-    if (cuts_[0] == 0 && !cuts_[1]) return kept(0);
-    if (!cuts_[0] && cuts_[1] == 1) return kept(1);
-    if (cuts_[0] == 1 && cuts_[1] == 0) return {.is_partial = true};
+  // A product over the last dim of the left operand; the right one is transposed in "linear".
+  Cut product(bool is_transposed) const {
+    if (cuts_.size() < 2 || dims_[0] < 2 || dims_[1] < 2) refuse();
+    const auto &left = cuts_[0], &right = cuts_[1];
+    std::int64_t dims = dims_[0], summed = dims_[1] - (is_transposed ? 1 : 2);
+    std::int64_t columns = 2 * dims_[1] - 3 - summed;
+    bool has_bias = cuts_.size() == 3;
+    if (left == dims - 1 && right == summed && !has_bias) return {.is_partial = true};
+    bool is_row = left && (*left == dims - 2 || (*left < dims - 2 && dims_[1] == 2));
+    if (is_row && !right && (!has_bias || !cuts_[2])) return kept(*left);
+    bool fits_bias = !has_bias || cuts_[2] == dims_[2] - 1;
+    if (!left && right == columns && fits_bias) return kept(std::max(dims, dims_[1]) - 1);
+    bool is_batch = left && left == right && *left < dims - 2 && dims == dims_[1];
+    if (is_batch && !has_bias) return kept(*left);
     refuse();
   }
 
   const GlobalCall& call_;
   std::string axis_;
   Cuts cuts_;
+  std::vector<Shape> shapes_;
   std::vector<std::int64_t> dims_;
 };
 

@@ -14,7 +14,7 @@ namespace simmesh::typed {
 struct GlobalCall {
   std::string_view op;
   gsl::span<const LocalOperand> operands;
-  std::vector<std::int64_t> dims = {};  // the arguments dim; dim0 and dim1
+  std::vector<std::int64_t> dims = {};  // the argument dim, or dim0 and dim1
   bool keeps_dim = false;
   std::int64_t result_dims = 0;
 };

@@ -27,16 +27,17 @@ std::map<std::string_view, OpClass> class_table() {
        {"add", "add_alpha", "sub", "cat", "cat3", "stack", "block_diag", "index_select", "gather",
         "expand_as", "view_as", "repeat_interleave_tensor"}},
       {OpClass::linear,
-       {"add_scalar", "scalar_add", "sub_scalar", "scalar_sub", "add_", "sub_", "neg_",
-        "add_scalar_", "add_out"}},
+       {"hstack", "vstack", "dstack", "column_stack", "row_stack", "fliplr", "flipud", "H", "mT",
+        "mH", "real", "imag"}},
+      {OpClass::linear, {"add_scalar", "scalar_add", "sub_scalar", "scalar_sub"}},
       {OpClass::multilinear,
        {"mul", "matmul", "mm", "bmm", "einsum", "einsum3", "dot", "mv", "mul_scalar", "scalar_mul",
-        "mul_", "mul_scalar_", "mul_out", "div_other_keyword"}},
-      {OpClass::divided,
-       {"div", "div_floor", "div_scalar", "div_scalar_floor", "div_", "scalar_div"}},
+        "div_other_keyword"}},
+      {OpClass::divided, {"div", "div_floor", "div_scalar", "div_scalar_floor", "scalar_div"}},
       {OpClass::composed, {"addmm", "addmv", "addbmm", "baddbmm", "addr"}},
       {OpClass::factory,
-       {"zeros", "ones", "full", "arange", "linspace", "eye", "tensor", "new_zeros"}},
+       {"zeros", "ones", "full", "arange", "linspace", "logspace", "eye", "tensor", "new_zeros",
+        "new_ones", "new_full"}},
       {OpClass::untyped_factory, {"empty", "randn", "rand", "randperm"}}};
   std::map<std::string_view, OpClass> table;
   for (const ClassNames& row : rows)
@@ -48,11 +49,17 @@ bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
+// The name of the operation that computes the same into a new tensor: "add" of "add_".
+std::string_view without_written(std::string_view op) {
+  std::size_t end = is_written_only(op) ? 4 : ends_with(op, "_") ? 1 : 0;
+  return op.substr(0, op.size() - end);
+}
+
 }  // namespace
 
 OpClass op_class(std::string_view op) {
   static const std::map<std::string_view, OpClass> table = class_table();
-  auto found = table.find(op);
+  auto found = table.find(without_written(op));
   return found == table.end() ? OpClass::other : found->second;
 }
 

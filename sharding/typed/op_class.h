@@ -18,7 +18,8 @@ enum class OpClass : std::uint8_t {
 };
 
 // op_class returns the class of an operation by its name: that of torch ("matmul"), with a suffix
-// for a form of it ("add_scalar", "div_floor").
+// for a form of it ("add_scalar", "div_floor"). One that writes an operand ("add_", "add_out") has
+// the class of the one that doesn't.
 OpClass op_class(std::string_view op);
 
 // written_operand returns the index of the operand that an operation writes: operand 0 of one in

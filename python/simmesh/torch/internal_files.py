@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import functools
+import importlib.util
 import multiprocessing
 import os
 import queue
@@ -24,6 +25,9 @@ def internal_files() -> list[str]:
     """The prefixes of their paths."""
     packages = (torch, simmesh, asyncio, concurrent.futures, multiprocessing)
     folders = [os.path.dirname(str(module.__file__)) + os.sep for module in packages]
+    checker = importlib.util.find_spec("spmd_types")
+    if checker is not None:
+        folders.append(os.path.dirname(str(checker.origin)) + os.sep)
     modules = (contextlib, functools, queue, selectors, threading, typing_extensions, warnings)
     return folders + [str(module.__file__) for module in modules]
 

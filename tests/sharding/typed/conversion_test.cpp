@@ -137,6 +137,16 @@ TEST(TypedConversion, RefusesTensorsOfAnotherType) {
   EXPECT_TRUE(convert_type(sum, untyped, permissive).tensor.types->empty());
 }
 
+// If this fails, the calls of a backward pass aren't known without a tensor.
+TEST(TypedConversion, KnowsTheBackwardCallsOfACall) {
+  std::vector<BackwardCall> calls =
+      backward_calls(conversion_of("all_reduce", {varying}, {replicate}));
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0], (BackwardCall{"all_reduce", {partial}, {replicate}}));
+  EXPECT_EQ(calls[1], (BackwardCall{"reinterpret", {replicate}, {varying}}));
+  EXPECT_TRUE(backward_calls(conversion_of("convert", on_rows, {varying})).empty());
+}
+
 // If this fails, a cut is followed to another dim than the data move to.
 TEST(TypedConversion, FollowsCutsUnderGlobalChecking) {
   TypingContext global = conversion_context;

@@ -54,6 +54,33 @@ TEST(GlobalRule, FollowsCutDims) {
   EXPECT_EQ(followed("cat", {cut_rows, cut_rows}, {1}), (TypeOnAxis{varying, 0}));
 }
 
+LocalOperand operand_of_shape(Shape shape, const TypeOnAxis& type) {
+  TypedTensor tensor{.shape = std::move(shape)};
+  tensor.set_type("tp", type);
+  return {.tensor = tensor};
+}
+
+// If this fails, cuts of operands of different dims don't line up from the last dim on, or a
+// product of more dims or with a transposed operand takes the wrong dim for the summed one.
+TEST(GlobalRule, LinesUpDimsOfDifferentOperands) {
+  LocalOperand row = operand_of_shape({4}, {replicate});
+  EXPECT_EQ(followed("add", {cut_rows, row}), (TypeOnAxis{varying, 0}));
+  EXPECT_EQ(followed("mul", {operand_of_shape({4}, {varying, 0}), cut_columns}),
+            (TypeOnAxis{varying, 1}));
+  expect_cut_refused(RefusalCode::no_strategy, "add",
+                     {operand_of_shape({4}, {varying, 0}), cut_rows});
+  LocalOperand batch = operand_of_shape({2, 3, 4}, {varying, 0});
+  LocalOperand summed = operand_of_shape({2, 3, 4}, {varying, 2});
+  EXPECT_EQ(followed("matmul", {batch, uncut}, {}, 3), (TypeOnAxis{varying, 0}));
+  EXPECT_EQ(followed("bmm", {batch, batch}, {}, 3), (TypeOnAxis{varying, 0}));
+  EXPECT_EQ(followed("linear", {summed, cut_columns}, {}, 3), TypeOnAxis{partial});
+  EXPECT_EQ(followed("linear", {uncut, cut_rows, operand_of_shape({4}, {varying, 0})}),
+            (TypeOnAxis{varying, 1}));
+  expect_cut_refused(RefusalCode::no_strategy, "linear", {summed, cut_columns, row});
+  EXPECT_EQ(followed("sum_dim", {summed}, {0, 1}, 1), (TypeOnAxis{varying, 0}));
+  EXPECT_EQ(followed("sum_dim", {summed}, {0, -1}, 1), TypeOnAxis{partial});
+}
+
 // If this fails, a cut that an operation can't keep is lost in silence.
 TEST(GlobalRule, RefusesCutsThatCantBeKept) {
   expect_cut_refused(RefusalCode::no_strategy, "add", {cut_rows, uncut});

@@ -17,6 +17,14 @@ TEST(OpClasses, AreThoseOfTheOperation) {
     EXPECT_EQ(op_class(op), OpClass::other) << op;
 }
 
+// If this fails, an operation in place passes other operands than the one that returns a tensor.
+TEST(OpClasses, AreTheSameForOperationsThatWrite) {
+  EXPECT_EQ(op_class("unsqueeze_"), OpClass::linear);
+  EXPECT_EQ(op_class("matmul_out"), OpClass::multilinear);
+  EXPECT_EQ(op_class("div_"), OpClass::divided);
+  EXPECT_EQ(op_class("relu_"), OpClass::other);
+}
+
 TEST(OpClasses, KnowTheWrittenOperand) {
   EXPECT_EQ(written_operand("add_", 2), 0u);
   EXPECT_EQ(written_operand("mul_out", 3), 2u);

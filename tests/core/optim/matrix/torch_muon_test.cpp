@@ -18,7 +18,7 @@ Tensor matrix(DimSpan shape, std::uint64_t seed, DType dtype = DType::float32) {
   return formula(shape, {.rule = Rule::unit, .seed = seed, .dtype = dtype});
 }
 
-std::vector<double> elements_of(const Tensor& tensor) {
+std::vector<double> matrix_elements(const Tensor& tensor) {
   Tensor wide = converted(tensor.contiguous(), DType::float64);
   return {wide.values<double>().begin(), wide.values<double>().end()};
 }
@@ -36,8 +36,8 @@ TEST(QuinticIteration, TransposesWithItsInput) {
   for (std::int64_t row = 0; row < 3; ++row)
     for (std::int64_t column = 0; column < 7; ++column)
       high.mutable_values<float>()[column * 3 + row] = wide.values<float>()[row * 7 + column];
-  std::vector<double> of_wide = elements_of(orthogonalized_by_quintic(wide));
-  std::vector<double> of_high = elements_of(orthogonalized_by_quintic(high));
+  std::vector<double> of_wide = matrix_elements(orthogonalized_by_quintic(wide));
+  std::vector<double> of_high = matrix_elements(orthogonalized_by_quintic(high));
   for (std::size_t row = 0; row < 3; ++row)
     for (std::size_t column = 0; column < 7; ++column)
       EXPECT_EQ(of_wide[row * 7 + column], of_high[column * 3 + row]);
@@ -52,13 +52,13 @@ TEST(QuinticIteration, RoundsEachProductOnce) {
   x.mutable_values<float>()[1] = 4;
   Tensor one = orthogonalized_by_quintic(x, {.steps = 1});
   EXPECT_EQ(one.dtype(), DType::bfloat16);
-  EXPECT_EQ(elements_of(orthogonalized_by_quintic(x, {.steps = 0})),
+  EXPECT_EQ(matrix_elements(orthogonalized_by_quintic(x, {.steps = 0})),
             (std::vector<double>{0.6015625, 0.80078125}));
   double b_rounded = -2.75, a = double(3.4445F);
   auto rounded = [](double value) {
     return double(static_cast<float>(static_cast<BFloat16>(static_cast<float>(value))));
   };
-  EXPECT_EQ(elements_of(one), (std::vector<double>{rounded((a + b_rounded) * 0.6015625),
+  EXPECT_EQ(matrix_elements(one), (std::vector<double>{rounded((a + b_rounded) * 0.6015625),
                                                    rounded((a + b_rounded) * 0.80078125)}));
 }
 
@@ -71,8 +71,8 @@ TEST(QuinticIteration, RefusesWhatPyTorchRefuses) {
   refused({.coefficients = {1, 2}}, "exactly 3 values");
   expect_error([] { orthogonalized_by_quintic(zeros({3}, DType::float32)); },
                ErrorKind::value_error, "2D matrix");
-  EXPECT_EQ(elements_of(orthogonalized_by_quintic(x, {.steps = -1})),
-            elements_of(orthogonalized_by_quintic(x, {.steps = 0})));
+  EXPECT_EQ(matrix_elements(orthogonalized_by_quintic(x, {.steps = -1})),
+            matrix_elements(orthogonalized_by_quintic(x, {.steps = 0})));
 }
 
 // If this fails, momentum is a sum instead of a mean, or weight decay comes after the step. With
@@ -151,7 +151,7 @@ TEST(TorchMuon, LooksAheadWithNesterov) {
   options.iteration.steps = 0;
   Tensor ahead = muon_direction(buffer, gradient, options);
   EXPECT_EQ(buffer.values<float>()[0], 2.0F);
-  EXPECT_EQ(elements_of(ahead)[0], elements_of(ahead)[1]);
+  EXPECT_EQ(matrix_elements(ahead)[0], matrix_elements(ahead)[1]);
   buffer.mutable_values<float>()[1] = -2.0F;
   options.nesterov = false;
   Tensor mean = muon_direction(buffer, gradient, options);  // of (3, 1)
@@ -159,7 +159,7 @@ TEST(TorchMuon, LooksAheadWithNesterov) {
   buffer.mutable_values<float>()[0] = 2.0F;
   buffer.mutable_values<float>()[1] = -2.0F;
   Tensor further = muon_direction(buffer, gradient, options);  // of (3.5, 2.5)
-  EXPECT_LT(elements_of(mean)[1], elements_of(further)[1]);
+  EXPECT_LT(matrix_elements(mean)[1], matrix_elements(further)[1]);
 }
 
 }  // namespace

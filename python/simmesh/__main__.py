@@ -1,4 +1,6 @@
-"""The command `simmesh`, as the C++ program has it, and `record`, which needs PyTorch."""
+"""The command `simmesh`, as the C++ program has it, and what needs PyTorch: `record` and
+`validate --pytorch`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,10 @@ def main() -> int:
         from simmesh.recording_command import run
 
         return run(sys.argv[2:])
+    if sys.argv[1:3] == ["validate", "--pytorch"]:
+        from simmesh.rules.pytorch.command import run as validate
+
+        return validate(sys.argv[3:])
     sys.stdout.flush()
     return command(sys.argv[1:])
 

@@ -1,5 +1,5 @@
-"""The command `simmesh`, as the C++ program has it, and what needs PyTorch: `record`, and
-`validate --python`.
+"""The command `simmesh`, as the C++ program has it, and what needs PyTorch: `record`,
+`validate --python` and `validate --pytorch`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ def main() -> int:
 
     if rules_command.is_ours(sys.argv[1:]):
         return rules_command.run(sys.argv[2:])
+    if sys.argv[1:3] == ["validate", "--pytorch"]:
+        from simmesh.rules.pytorch.command import run as validate
+
+        return validate(sys.argv[3:])
     sys.stdout.flush()
     return command(sys.argv[1:])
 

@@ -1,0 +1,88 @@
+"""Runs a call on distributed tensors on simulated ranks, as a program of PyTorch does."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor
+from torch.utils import _pytree as pytree
+
+from simmesh.rules.pytorch.placed import cut
+from simmesh.rules.pytorch.propagation import Call, Placements
+from simmesh.rules.pytorch.trial import changed_tensors, flat_outputs, run_whole
+
+_SEED = 7
+_CLOSE = {"rtol": 1e-5, "atol": 1e-6, "equal_nan": True}
+
+
+def outcome_on_ranks(call: Call, mesh: Sequence[int], placements: Placements) -> str:
+    """The outcome of PyTorch's own program: "wrong values", "raises ...", or "right".
+
+    Each rank makes distributed tensors of its pieces, calls the operator and gathers the results.
+    """
+    from simmesh.spmd import spmd_run
+
+    generator = torch.Generator().manual_seed(_SEED)
+    pieces = [
+        cut(tensor.clone(), each, mesh, generator) for tensor, each in zip(call.tensors, placements)
+    ]
+    whole = run_whole(call)
+    places = list(itertools.product(*map(range, mesh)))
+
+    def program() -> tuple[list[Any], list[Any]]:
+        rank = torch.distributed.get_rank()
+        device_mesh = init_device_mesh("cpu", tuple(mesh))
+        made = [
+            DTensor.from_local(
+                of_ranks[places[rank]].clone(), device_mesh, each, run_check=False,
+                shape=tensor.shape, stride=tensor.stride(),
+            )
+            for of_ranks, each, tensor in zip(pieces, placements, call.tensors)
+        ]  # fmt: skip
+        args, kwargs = call.with_tensors(made)
+        outputs = flat_outputs(call.op(*args, **kwargs))
+        changed = [made[at] for at in changed_tensors(call)]
+        return [_gathered(each) for each in outputs], [_gathered(each) for each in changed]
+
+    try:
+        ran = spmd_run(program, world_size=len(places))
+    except Exception as error:
+        return f"raises {type(error).__name__}: {_first_line(error)}"
+    if not ran.outcome.ok:
+        return f"raises {_first_line(ran.outcome.exception or ran.outcome.report)}"
+    expected = pytree.tree_leaves((whole.outputs, list(whole.changed.values())))
+    for result in ran.results:
+        if not _are_equal(expected, pytree.tree_leaves(tuple(result))):
+            return "wrong values"
+    return "right"
+
+
+def _gathered(output: Any) -> Any:
+    return output.full_tensor().detach() if isinstance(output, DTensor) else output
+
+
+def _first_line(error: Any) -> str:
+    return (str(error).strip().splitlines() or [""])[0][:160]
+
+
+def _are_equal(expected: list[Any], got: list[Any]) -> bool:
+    if len(expected) != len(got):
+        return False
+    for a, b in zip(expected, got):
+        if not isinstance(a, Tensor):
+            if a != b and not (a != a and b != b):
+                return False
+        elif not isinstance(b, Tensor) or _differ(a, b):
+            return False
+    return True
+
+
+def _differ(a: Tensor, b: Tensor) -> bool:
+    if (a.shape, a.dtype) != (b.shape, b.dtype):
+        return True
+    return not torch.allclose(a, b, **_CLOSE)

@@ -10,6 +10,7 @@ from simmesh import _core
 from simmesh.typed import stored
 from simmesh.typed.axes import MeshAxis, axis_of, current_mesh
 from simmesh.typed.kinds import AnyType, PartitionSpec, S, SpmdType, as_type
+from simmesh.typed.recorder import current_recorder
 from simmesh.typed.refusal import SpmdTypeError, refuse
 from simmesh.typed.stored import Naming, Types, cuts_on, keep, require_orthogonal, types_on
 
@@ -26,6 +27,7 @@ def assert_type(tensor: Any, type: Any, partition_spec: Any = None) -> Any:
     """
     if isinstance(tensor, (list, tuple)):
         return tensor.__class__([assert_type(each, type, partition_spec) for each in tensor])
+    _before_stating()
     if isinstance(type, PartitionSpec) and partition_spec is None:
         type, partition_spec = {}, type
     given = stored.stated(type, tensor.dim())
@@ -43,6 +45,13 @@ def assert_type(tensor: Any, type: Any, partition_spec: Any = None) -> Any:
     return _stated(tensor)
 
 
+def _before_stating() -> None:
+    """Lets the recorder read the types that tensors have so far."""
+    recorder = current_recorder()
+    if recorder is not None:
+        recorder.settle()
+
+
 def _stated(tensor: Any) -> Any:
     from simmesh.typed.gradients import type_gradient_of
 
@@ -53,8 +62,6 @@ def _stated(tensor: Any) -> Any:
 
 
 def _note_stated(tensor: Any) -> None:
-    from simmesh.typed.recorder import current_recorder
-
     recorder = current_recorder()
     if recorder is not None:
         recorder.stated(tensor)
@@ -141,6 +148,7 @@ def assert_type_like(tensor: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
 
 def mutate_type(tensor: torch.Tensor, axis: Any, *, src: AnyType, dst: AnyType) -> torch.Tensor:
     """Replaces the type of a tensor on an axis, which must be ``src``; returns the tensor."""
+    _before_stating()
     of, texts = axis_of(axis), (repr(as_type(src)), repr(as_type(dst).on(tensor.dim())))
     if of.size == 1:
         return tensor
@@ -157,6 +165,7 @@ def mutate_type(tensor: torch.Tensor, axis: Any, *, src: AnyType, dst: AnyType) 
 
 def reinterpret_no_grad(tensor: torch.Tensor, axis: Any, *, dst: AnyType) -> torch.Tensor:
     """Turns R into I or I into R on a tensor that needs no gradient; returns the tensor."""
+    _before_stating()
     of = axis_of(axis)
     if of.size == 1:
         return tensor

@@ -93,7 +93,7 @@ class Judge:
 
     def _against_one_device(self, key: Key, held: Held, first: Entry) -> Lie | None:
         assert self._one is not None
-        one = self._one.get(key)
+        one = self._of_one_device(key, first)
         if one is None or any(each is None for each in held):
             return None
         whole = self._whole(held, first)
@@ -102,10 +102,22 @@ class Judge:
             return None
         if whole is None or whole.elements.shape != one.exact.elements.shape:
             return self._unlike_one_device(first, one, held, whole is None)
+        is_count = not whole.elements.is_floating_point() and all(
+            each.letter in "RI" for each in first.types
+        )
+        if is_count:
+            return None  # ranks may number their own pieces
         self._verdict.compared_with_one_device += 1
         if same_bits(whole.elements, one.exact.elements):
             return None
         return self._found_lie(first, one, held, whole)
+
+    def _of_one_device(self, key: Key, entry: Entry) -> Entry | None:
+        """One device's tensor; there, a statement about axes of one rank may leave no trace."""
+        if self._one is None:
+            return None
+        found = self._one.get(key)
+        return self._one.get(entry.same_as) if found is None and entry.same_as else found
 
     def _found_lie(self, first: Entry, one: Entry, held: Held, whole: Exact | None) -> Lie | None:
         actual = self._found(one, held)
@@ -180,7 +192,7 @@ class Judge:
         """The types on each axis that the bits show: R for equal tensors, else V, and P or S where
         one device's tensor says so.
         """
-        one = None if self._one is None else self._one.get(key)
+        one = self._of_one_device(key, first)
         found = None if one is None else self._found(one, held)
         for at, stated in enumerate(first.types):
             if found is not None:

@@ -62,6 +62,7 @@ class Entry:
     is_gradient: bool = False
     types: tuple[StatedType, ...] = ()
     users: list[str] = field(default_factory=list)
+    same_as: Key | None = None
 
 
 class _Current(threading.local):
@@ -137,10 +138,17 @@ class Recorder(TorchFunctionMode):
     def stated(self, tensor: torch.Tensor) -> None:
         """Records a tensor whose types a program states."""
         self.settle()
-        known = getattr(tensor, _ENTRY, None)
-        is_input = known is None or known[0].is_input or not known[0].types
-        place, what = ("assert_type", 0), "tensor of assert_type"
-        self._note(tensor, place, what, _core.call_site(), is_input)
+        known: Entry | None
+        known, version = getattr(tensor, _ENTRY, (None, None))
+        is_known = known is not None and version == tensor._version
+        what, line = "tensor of assert_type", _core.call_site()
+        if known is not None and is_known and (known.what, known.line) == (what, line):
+            self._pending.append((tensor, known))  # a statement takes several steps
+            return
+        is_input = known is None or known.is_input or not known.types
+        made = self._note(tensor, ("assert_type", 0), what, line, is_input)
+        if made is not None and known is not None and is_known:
+            made.same_as = known.key
 
     def settle(self) -> None:
         """Reads the types of what was recorded last, and forgets tensors without types."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -60,25 +60,38 @@ def observed_package() -> Iterator[None]:
     installers = [(each, *names) for each, *names in every if hasattr(each, names[0])]
     kept = [(module, name, getattr(module, name)) for module, *names in installers
             for name in names]  # fmt: skip
-    state = runtime._set_local_type
-
-    def stating(tensor: torch.Tensor, types: Any) -> torch.Tensor:
-        made: torch.Tensor = state(tensor, types)
-        recorder = current_recorder()
-        if recorder is not None and isinstance(tensor, torch.Tensor):
-            recorder.stated(tensor)
-        return made
-
+    # assert_type asks for types before it sets or refines them.
+    calls = ("_set_local_type", "has_local_type")
+    setting = {name: getattr(runtime, name) for name in calls if hasattr(runtime, name)}
     for module, install, _ in installers:
         getattr(module, install)()
     try:
-        runtime._set_local_type = stating
+        for name, function in setting.items():
+            setattr(runtime, name, _stating(function))
         for module, name, _ in kept:
             setattr(module, name, lambda: None)
         yield
     finally:
-        runtime._set_local_type = state
+        for name, function in setting.items():
+            setattr(runtime, name, function)
         for module, name, function in kept:
             setattr(module, name, function)
         for module, _, remove in reversed(installers):
             getattr(module, remove)()
+
+
+def _stating(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function about a tensor whose types are being stated, of which the recorder is told: it
+    reads them at the next call.
+    """
+
+    def stating(tensor: torch.Tensor, *types: Any) -> Any:
+        recorder = current_recorder()
+        if recorder is None or not isinstance(tensor, torch.Tensor):
+            return function(tensor, *types)
+        recorder.settle()
+        result = function(tensor, *types)
+        recorder.stated(tensor)
+        return result
+
+    return stating

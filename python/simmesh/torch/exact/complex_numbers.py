@@ -27,6 +27,11 @@ def handler_of(operator: Operator) -> Handler | None:
     return handler
 
 
+def enter(packet: str, handler: Handler) -> None:
+    """Enters a function that also computes an operator of complex elements."""
+    _HANDLERS[packet] = handler
+
+
 def _raw(tensor: torch.Tensor) -> torch.Tensor:
     """The parts of the numbers in memory, which are conjugates of a conjugate view's."""
     return torch.view_as_real(tensor.conj() if tensor.is_conj() else tensor)
@@ -79,6 +84,18 @@ def _computed(formula: Callable[[tuple[Any, ...], dict[str, Any], torch.Size], P
         return result
 
     return handler
+
+
+def _in_place(handler: Handler) -> Handler:
+    """Writes into the first operand. What a parameter is set to is rounded."""
+
+    def written(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        result = handler(func, args, options)
+        if result.requires_grad and result.is_leaf:
+            drop(result)
+        return result
+
+    return written
 
 
 def _copied(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -151,3 +168,4 @@ _HANDLERS: dict[str, Handler] = {
     "_to_copy": _copied,
     "copy_": _copied,
 }
+_HANDLERS |= {f"{name}_": _in_place(_HANDLERS[name]) for name in ("add", "sub", "mul", "neg")}

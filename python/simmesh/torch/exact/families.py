@@ -7,8 +7,8 @@ import importlib
 FAMILIES = (
     "shapes", "linear", "sums", "products", "functions", "movement", "indexing", "losses",
     "normalization", "attention", "convolution", "resampling", "bags", "compositions", "optimizers",
-    "fused_optimizers", "complex_numbers", "triangular", "random", "carrying", "collectives",
-    "forms", "custom", "refusals",
+    "fused_optimizers", "complex_numbers", "triangular", "factorizations", "fourier", "random",
+    "carrying", "collectives", "forms", "custom", "refusals",
 )  # fmt: skip
 
 

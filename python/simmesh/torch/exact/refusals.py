@@ -14,7 +14,6 @@ REASONS: tuple[tuple[str, str], ...] = (
         "linalg_* _linalg_* cholesky cholesky_* _cholesky_* geqrf ormqr lu_unpack triangular_solve "
         "_compute_linear_combination",
     ),
-    ("Fourier transforms: the library adds in an order of its own", "_fft_* fft_*"),
     (
         "special functions whose bits depend on the processor",
         "special_* digamma polygamma erfinv i0 igamma igammac mvlgamma _standard_gamma_grad "

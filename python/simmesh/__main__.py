@@ -1,4 +1,6 @@
-"""The command `simmesh`, as the C++ program has it, and `record`, which needs PyTorch."""
+"""The command `simmesh`, as the C++ program has it, and `record` and `torchrun`, which need
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,10 @@ def main() -> int:
         from simmesh.recording_command import run
 
         return run(sys.argv[2:])
+    if sys.argv[1:2] == ["torchrun"]:
+        from simmesh.torchrun_command import run as torchrun
+
+        return torchrun(sys.argv[2:])
     sys.stdout.flush()
     return command(sys.argv[1:])
 

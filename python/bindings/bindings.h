@@ -24,6 +24,7 @@ void bind_arithmetic(nanobind::module_& module);
 void bind_work(nanobind::module_& module);
 void bind_collectives(nanobind::module_& module);
 void bind_record(nanobind::module_& module);
+void bind_own_contents(nanobind::module_& module);
 void bind_exact(nanobind::module_& module);
 void bind_exact_record(nanobind::module_& module);
 void bind_exact_operators(nanobind::module_& module);

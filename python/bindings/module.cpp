@@ -27,6 +27,7 @@ NB_MODULE(_core, module) {
   simmesh::python::bind_work(module);
   simmesh::python::bind_collectives(module);
   simmesh::python::bind_record(module);
+  simmesh::python::bind_own_contents(module);
   nanobind::module_ exact = module.def_submodule(
       "exact", "Exact values behind the elements of CPU tensors of torch, and steps of exact ops.");
   simmesh::python::bind_exact(exact);

@@ -1,4 +1,4 @@
-"""The command `simmesh`, as the C++ program has it, and what needs PyTorch: `record`,
+"""The command `simmesh`, as the C++ program has it, and what needs PyTorch: `record`, `torchrun`,
 `validate --python` and `validate --pytorch`.
 """
 
@@ -15,6 +15,10 @@ def main() -> int:
         from simmesh.recording_command import run
 
         return run(sys.argv[2:])
+    if sys.argv[1:2] == ["torchrun"]:
+        from simmesh.torchrun_command import run as torchrun
+
+        return torchrun(sys.argv[2:])
     from simmesh import rules_command
 
     if rules_command.is_ours(sys.argv[1:]):

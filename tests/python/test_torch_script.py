@@ -145,3 +145,85 @@ def test_exact_ranks_report_a_race_in_the_first_run(tmp_path: Path) -> None:
     assert "writes a tensor that allreduce" in ran.stderr
     assert "--local exact" in ran.stderr.splitlines()[-1]
     assert command(tmp_path, *words, "--no-check-accesses", "train.py", "race").returncode == 0
+
+
+SHARING = """
+import sys, torch.distributed as dist
+from framework import table
+dist.init_process_group("gloo")
+def check():
+    assert table.setdefault("rank", dist.get_rank()) == dist.get_rank(), "found another rank"
+def outer():
+    check()
+dist.barrier()
+outer() if "fail" not in sys.argv else __import__("framework").refuse()
+"""
+
+
+def framework(folder: Path) -> None:
+    """Writes a package that keeps a table, and a script that uses it."""
+    (folder / "framework").mkdir()
+    (folder / "framework" / "__init__.py").write_text(
+        "table = {}\ndef refuse():\n    raise KeyError('refused') from ValueError('first')\n"
+    )
+    (folder / "share.py").write_text(SHARING)
+
+
+def test_packages_are_isolated_by_name(tmp_path: Path) -> None:
+    """Would fail if ranks shared what a package keeps, or the report didn't say that they don't."""
+    framework(tmp_path)
+    words = ["--ranks", "2", "share.py"]
+    shared = command(tmp_path, *words)
+    assert shared.returncode == 1
+    assert "isolated:" not in shared.stderr
+    isolated = command(tmp_path, "--isolate", "framework", *words)
+    assert isolated.returncode == 0, isolated.stderr
+    assert isolated.stderr == "isolated: framework\n"
+
+
+def test_an_exception_is_reported_with_its_traceback(tmp_path: Path) -> None:
+    """Would fail if lines of the program or of a package were missing, or ours were there."""
+    framework(tmp_path)
+    failed = command(tmp_path, "--ranks", "2", "share.py", "fail")
+    for line in ("in <module>", "in refuse", "ValueError: first", "direct cause of", "KeyError"):
+        assert line in failed.stderr
+    assert "simmesh/torch/" not in failed.stderr
+    assert "note: ranks share what the package framework keeps" in failed.stderr
+    assert "note: " not in command(tmp_path, "--ranks", "2", "share.py").stderr
+
+
+def test_a_module_is_run_by_its_name(tmp_path: Path) -> None:
+    """Would fail if the module didn't know its package, or its line didn't reproduce it."""
+    framework(tmp_path)
+    (tmp_path / "framework" / "train.py").write_text(
+        "import sys, torch.distributed as dist\nfrom . import table\n"
+        "dist.init_process_group('gloo')\nprint(__name__, __package__, sys.argv[1:])\n"
+        "assert 'fail' not in sys.argv\n"
+    )
+    (tmp_path / "framework" / "__main__.py").write_text("from . import train\n")
+    ran = command(tmp_path, "--ranks", "2", "-m", "framework.train", "-x")
+    assert ran.stdout.splitlines()[:2] == ["__main__ framework ['-x']"] * 2, ran.stderr
+    assert command(tmp_path, "--ranks", "2", "-m", "framework").returncode == 0
+    failed = command(tmp_path, "--ranks", "2", "-m", "framework.train", "fail")
+    assert "reproduce: python -m simmesh.torch --ranks 2" in failed.stderr
+    assert failed.stderr.rstrip().endswith("-m framework.train fail")
+    assert command(tmp_path, "-m", "framework.missing").returncode == 2
+
+
+def test_torchruns_own_words_start_ranks(tmp_path: Path) -> None:
+    """Would fail if an option of torchrun were refused, or ranks on nodes had other variables."""
+    (tmp_path / "nodes.py").write_text(
+        "import os, torch.distributed as dist\ndist.init_process_group('gloo')\n"
+        "print(*(os.environ[name] for name in ('RANK', 'LOCAL_RANK', 'GROUP_RANK', 'WORLD_SIZE')),"
+        " dist.is_torchelastic_launched())\n"
+    )
+    words = [sys.executable, "-m", "simmesh", "torchrun", "--nnodes", "1:2", "--rdzv-backend=c10d",
+             "--rdzv_endpoint", "localhost:29400", "--standalone", "--nproc_per_node=2",
+             "--schedules", "2", "nodes.py"]  # fmt: skip
+    ran = subprocess.run(words, cwd=tmp_path, text=True, capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    expected = [f"{rank} {rank % 2} {rank // 2} 4 True" for rank in range(4)]
+    assert sorted(ran.stdout.splitlines()[:4]) == expected
+    words[4:] = ["--no-python", "true"]
+    refused = subprocess.run(words, cwd=tmp_path, text=True, capture_output=True, check=False)
+    assert (refused.returncode, "expected a script of Python" in refused.stderr) == (2, True)

@@ -1,30 +1,40 @@
-"""The command ``python -m simmesh.torch --ranks 4 train.py ...``: torchrun without processes."""
+"""The command ``python -m simmesh.torch --ranks 4 train.py ...``: torchrun without processes. With
+``-m`` it runs a module, as Python does.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from torch.multiprocessing import ProcessRaisedException
 
 from simmesh.exploration import Exploration, Trial, explore
-from simmesh.torch import Run, Schedule, run, schedules_to_try
-from simmesh.torch.script import program_of
+from simmesh.torch import Run, Schedule, run, schedules_to_try, torchrun_environment
+from simmesh.torch.failure_text import failure_text, notes
+from simmesh.torch.script import program_of, read_module, read_script
 from simmesh.torch.spawned import SpawnedRun, spawns_ranks
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the script that the arguments name, and returns the command's exit status."""
-    options = _parser().parse_args(arguments)
+    return run_program(parser().parse_args(arguments))
+
+
+def run_program(options: argparse.Namespace) -> int:
+    """Runs what the options name, and returns the command's exit status."""
     if options.schedule is None:
         schedules = list(schedules_to_try(options.schedules))
     else:
         schedules = [Schedule("fifo"), Schedule(options.schedule, options.schedule_seed)]
-    sys.path.insert(0, str(options.script.parent))
+    folder = os.getcwd() if options.module else str(Path(options.script).parent)
+    sys.path.insert(0, folder)
     try:
         trials = _Trials(options)
         found = explore(trials.run, schedules, shrinkable=lambda each: options.schedule is None)
@@ -32,9 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"simmesh.torch: {error}", file=sys.stderr)
         return 2
     finally:
-        sys.path.remove(str(options.script.parent))
+        sys.path.remove(folder)
     if found.failure is not None:
-        _report(found, options)
+        _report(found, options, trials.isolated)
         return 1
     if not trials.made_groups:
         print(
@@ -42,6 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
             "checked",
             file=sys.stderr,
         )
+    for line in notes(None, trials.isolated):
+        print(line, file=sys.stderr)
     print(f"{found.schedules} schedules, data hash {found.first.outcome.data_hash:016x}")
     return 0
 
@@ -54,8 +66,13 @@ class _Trials:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         self._runs = 0
-        self._spawns = spawns_ranks(options.script.read_text(encoding="utf-8"))
+        is_module = options.module
+        script = options.script
+        self._program = read_module(script) if is_module else read_script(Path(script))
+        source = self._program.path.read_text(encoding="utf-8")
+        self._spawns = not is_module and spawns_ranks(source)
         self.made_groups = False
+        self.isolated: tuple[str, ...] = ()
 
     def run(self, schedule: Any) -> Trial:
         """Raises OSError or SyntaxError where the script can't be read."""
@@ -63,14 +80,14 @@ class _Trials:
         is_quiet = self._runs > 1
         if not self._spawns:
             options = self._options
-            program = program_of(options.script, options.arguments, is_quiet)
+            program = program_of(self._program, options.arguments, is_quiet)
             ran = self._run_ranks(schedule, program, options.ranks)
             return Trial(schedule, ran.outcome, ran.results)
         return self._run_host(schedule, is_quiet)
 
     def _run_host(self, schedule: Any, is_quiet: bool) -> Trial:
         script = SpawnedRun(
-            self._options.script,
+            self._program,
             self._options.arguments,
             lambda body, ranks: self._run_ranks(schedule, body, ranks, environment=lambda _: {}),
             is_quiet,
@@ -88,17 +105,22 @@ class _Trials:
 
     def _run_ranks(self, schedule: Any, body: Any, ranks: int, **more: Any) -> Run:
         options = self._options
+        per_node = options.ranks_per_node or ranks
+        more.setdefault("environment", lambda rank: torchrun_environment(rank, ranks, per_node))
         ran = run(
             body, ranks, schedule=schedule, seed=options.seed, arithmetic=options.arithmetic,
-            timeout=options.timeout, allow_strided=options.allow_strided, local=options.local,
+            isolate=options.isolate, timeout=options.timeout, local=options.local,
+            allow_strided=options.allow_strided,
             check_accesses=not options.no_check_accesses,
             reproduce=_command(options, schedule), **more,
         )  # fmt: skip
         self.made_groups |= ran.made_groups
+        self.isolated = ran.isolated
         return ran
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command."""
     parser = argparse.ArgumentParser(prog="python -m simmesh.torch", description=__doc__)
     parser.add_argument(
         "--ranks",
@@ -106,6 +128,18 @@ def _parser() -> argparse.ArgumentParser:
         default=4,
         help="how many ranks run the script; one that spawns its ranks says it itself",
     )
+    parser.add_argument("--ranks-per-node", type=int,
+                        help="how many ranks share a node, as LOCAL_RANK counts them")  # fmt: skip
+    add_options(parser)
+    parser.add_argument("-m", "--module", action="store_true",
+                        help="the script is the name of a module, as for python -m")  # fmt: skip
+    parser.add_argument("script", help="the script of every rank")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+    return parser
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of runs, which torchrun doesn't have."""
     parser.add_argument("--schedules", type=int, default=1, help="how many schedules to run under")
     parser.add_argument("--schedule", help="one schedule to compare with first come first served")
     parser.add_argument("--schedule-seed", type=int, default=0, help="the seed of that schedule")
@@ -118,12 +152,11 @@ def _parser() -> argparse.ArgumentParser:
                         help="how the operators of ranks are computed")  # fmt: skip
     parser.add_argument("--no-check-accesses", action="store_true",
                         help="let exact ranks use buffers of operations under way")  # fmt: skip
-    parser.add_argument("script", type=Path, help="the script of every rank")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
-    return parser
+    parser.add_argument("--isolate", action="append", default=[], metavar="PACKAGE",
+                        help="give each rank its own state of a package")  # fmt: skip
 
 
-def _report(found: Exploration, options: argparse.Namespace) -> None:
+def _report(found: Exploration, options: argparse.Namespace, isolated: Sequence[str]) -> None:
     failure = found.failure
     assert failure is not None
     if found.differs:
@@ -136,6 +169,11 @@ def _report(found: Exploration, options: argparse.Namespace) -> None:
         lines = failure.outcome.report.rstrip("\n").split("\n")
         kept = [line for line in lines if not line.startswith("reproduce:")]
         print("\n".join(kept), file=sys.stderr)
+    error = failure.outcome.exception
+    if error is not None:
+        print(failure_text(error), file=sys.stderr)
+    for line in notes(error, isolated):
+        print(line, file=sys.stderr)
     print(f"reproduce: {_command(options, failure.schedule)}", file=sys.stderr)
 
 
@@ -147,7 +185,9 @@ def _command(options: argparse.Namespace, schedule: Any) -> str:
              "--seed", str(options.seed), *["--allow-strided"] * options.allow_strided,
              *["--local", "exact"] * (options.local == "exact"),
              *["--no-check-accesses"] * options.no_check_accesses,
-             str(options.script), *options.arguments]  # fmt: skip
+             *(word for name in options.isolate for word in ("--isolate", name)),
+             *(["--ranks-per-node", str(per_node)] if (per_node := options.ranks_per_node) else []),
+             *["-m"] * options.module, options.script, *options.arguments]  # fmt: skip
     return shlex.join(words)
 
 

@@ -47,7 +47,7 @@ def group_of(boxed: Any) -> Group | None:
         raise RuntimeError(
             f"[torch/groups] rank {state.rank}: expected a group that this rank made, got another "
             f"rank's group {name}; "
-            "where a module or class keeps it, list that attribute under isolate"
+            "where a package keeps it, name the package under isolate (--isolate PACKAGE)"
         )
     return group
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import functools
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from simmesh import _core
 from simmesh.spmd import RANKS_MAX
 from simmesh.torch import groups, kernels, operators, rank_state
 from simmesh.torch.internal_files import internal_files
-from simmesh.torch.isolation import catalogue, sharding_caches, threads
+from simmesh.torch.isolation import catalogue, packages, sharding_caches, threads
 from simmesh.torch.isolation.environment import Environment
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.rank_logging import HandlerLists
@@ -35,20 +36,32 @@ class Run:
     """The outcome of a run, and each rank's return value (None where the program didn't return).
 
     ``made_groups`` is False if no rank made a process group: then none can have communicated.
+    ``isolated`` are the packages whose state each rank had for itself.
     """
 
     outcome: _core.Outcome
     results: list[Any]
     made_groups: bool = True
+    isolated: tuple[str, ...] = ()
 
 
-def torchrun_environment(rank: int, ranks: int) -> dict[str, str]:
-    """The variables that torchrun sets for one process of a job on one machine."""
-    return {
-        "RANK": str(rank), "LOCAL_RANK": str(rank), "GROUP_RANK": "0", "ROLE_RANK": str(rank),
-        "WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks), "ROLE_WORLD_SIZE": str(ranks),
+def torchrun_environment(rank: int, ranks: int, per_node: int | None = None) -> dict[str, str]:
+    """The variables that torchrun sets for one process of a job: on one machine, unless
+    ``per_node`` says how many ranks share one.
+    """
+    local = per_node or ranks
+    variables = {
+        "RANK": str(rank), "LOCAL_RANK": str(rank % local), "GROUP_RANK": str(rank // local),
+        "ROLE_RANK": str(rank), "ROLE_NAME": "default", "WORLD_SIZE": str(ranks),
+        "LOCAL_WORLD_SIZE": str(min(local, ranks - rank // local * local)),
+        "GROUP_WORLD_SIZE": str(-(-ranks // local)), "ROLE_WORLD_SIZE": str(ranks),
         "MASTER_ADDR": "localhost", "MASTER_PORT": "29500",
+        "TORCHELASTIC_RESTART_COUNT": "0", "TORCHELASTIC_MAX_RESTARTS": "0",
+        "TORCHELASTIC_RUN_ID": "none",
     }  # fmt: skip
+    if "OMP_NUM_THREADS" not in os.environ and local > 1:
+        variables["OMP_NUM_THREADS"] = "1"
+    return variables
 
 
 def run(
@@ -111,7 +124,8 @@ def run(
             switched=swap.switched, explain=rank_state.explain_standstill, **options,
         )  # fmt: skip
         made_groups = rank_state.made_groups()
-    return Run(outcome, results, made_groups)
+        isolated = tuple(packages.isolated())
+    return Run(outcome, results, made_groups, isolated)
 
 
 def _operators(local: str, check_accesses: bool) -> contextlib.AbstractContextManager[Any]:

@@ -10,16 +10,15 @@ import ast
 import io
 import sys
 import traceback
-import types
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Callable
 
 import torch.multiprocessing
 
 from simmesh import _core
 from simmesh.torch.run import Run
+from simmesh.torch.script import Program
 
 _SPAWNING = ("spawn", "start_processes")
 
@@ -48,26 +47,25 @@ def spawns_ranks(source: str) -> bool:
 class SpawnedRun:
     """The runs of ranks that one run of a script on the host made."""
 
-    def __init__(self, path: Path, arguments: list[str], run: Runner, is_quiet: bool) -> None:
-        self._path = path
+    def __init__(self, program: Program, arguments: list[str], run: Runner, is_quiet: bool) -> None:
+        self._program = program
         self._arguments = arguments
         self._run = run
         self._is_quiet = is_quiet
-        self._code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
         self.runs: list[Run] = []
 
     def execute(self) -> None:
         """Runs the script. Its exceptions are its own; that of a failed run is
         ``torch.multiprocessing.ProcessRaisedException``.
         """
-        main = self._module("__main__")
+        main = self._program.main()
         before = sys.modules["__main__"], sys.argv, sys.stdout
-        sys.modules["__main__"], sys.argv = main, [str(self._path), *self._arguments]
+        sys.modules["__main__"], sys.argv = main, [str(self._program.path), *self._arguments]
         if self._is_quiet:
             sys.stdout = io.StringIO()
         try:
             with _replaced(self._start):
-                exec(self._code, vars(main))
+                exec(self._program.code, vars(main))
         except SystemExit as exit:
             if exit.code not in (None, 0):
                 raise RuntimeError(
@@ -75,11 +73,6 @@ class SpawnedRun:
                 ) from exit
         finally:
             sys.modules["__main__"], sys.argv, sys.stdout = before
-
-    def _module(self, name: str) -> Any:
-        module: Any = types.ModuleType(name)
-        module.__file__ = str(self._path)
-        return module
 
     def _start(
         self,
@@ -119,10 +112,10 @@ class SpawnedRun:
         """The function in a module of the rank's own, where the script defines it."""
         if fn.__module__ != "__main__" or "<" in fn.__qualname__:
             return fn
-        main = self._module("__mp_main__")
+        main = self._program.main("__mp_main__")
         sys.modules["__main__"] = main
-        sys.argv = [str(self._path), *self._arguments]
-        exec(self._code, vars(main))
+        sys.argv = [str(self._program.path), *self._arguments]
+        exec(self._program.code, vars(main))
         found: Any = main
         for name in fn.__qualname__.split("."):
             found = getattr(found, name)

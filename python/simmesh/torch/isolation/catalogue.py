@@ -38,6 +38,7 @@ from simmesh.torch.isolation import (
     entropy,
     environment,
     locks,
+    packages,
     plans,
     process_id,
     process_locks,
@@ -80,7 +81,9 @@ def parts(
     isolate: Sequence[str | tuple[Any, str]],
 ) -> list[Part]:
     """The state that is swapped at a switch. A module imported later starts as on the host."""
+    named = [entry for entry in isolate if isinstance(entry, str) and packages.is_package(entry)]
     return [
+        packages.begin_run(named),
         _own_names(),
         Switches(),
         WorkingDirectory(),
@@ -88,7 +91,7 @@ def parts(
         *random_state.parts(seed),
         handlers,
         *context_parallel.options(),
-        *(user_attribute(entry) for entry in isolate),
+        *(user_attribute(entry) for entry in isolate if entry not in named),
         _watched(),
     ]
 
@@ -163,5 +166,6 @@ def install(patches: Patches) -> None:
     rank_logging.install(patches)
     environment.install(patches)
     working_directory.install(patches)
+    packages.install(patches)
     plans.install(patches)
     sharding_caches.install(patches)

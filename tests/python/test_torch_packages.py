@@ -1,0 +1,213 @@
+"""Each rank has its own copy of what a package keeps, wherever the package keeps it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch.distributed as dist
+
+import simmesh
+from simmesh.torch import run
+
+STATE = """
+import collections, functools, itertools, random
+total = 0
+table = {}
+names = []
+seen = set()
+recent = collections.deque(maxlen=2)
+numbers = itertools.count()
+generator = random.Random(5)
+class Counter:
+    made = 0
+    def __init__(self):
+        type(self).made += 1
+class Singleton:
+    shared = {}
+    def __init__(self):
+        self.__dict__ = self.shared
+class Slotless:
+    pass
+holder = Slotless()
+alias = table
+def count_up():
+    global total
+    total += 1
+    return total
+def register(count=[0]):
+    count[0] += 1
+    return count[0]
+def make():
+    value = 0
+    def next_value():
+        nonlocal value
+        value += 1
+        return value
+    return next_value
+next_value = make()
+@functools.lru_cache
+def object_of(key):
+    return [key]
+def once():
+    once.calls += 1
+    return once.calls
+once.calls = 0
+"""
+
+# The values that each rank finds if nothing of another one is there.
+ALONE = [1, 1, 1, 1, 0, 1, ["me"], {"me"}, ["me"], {"me": 1}, {"x": 1}, "me", 1, 1, 79, "Wrapped"]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of a package with a module ``state`` and one, ``late``, that registers itself."""
+    folder = tmp_path / "framework"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("registry = []\n")
+    (folder / "state.py").write_text(STATE)
+    (folder / "late.py").write_text(
+        "import framework\nframework.registry.append('late')\nframework.by_late = 1\nkept = []\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "framework"
+    for name in [name for name in sys.modules if name.partition(".")[0] == "framework"]:
+        del sys.modules[name]
+
+
+def use_state() -> list[Any]:
+    """Changes each kind of state, and returns what was found."""
+    from framework import state
+
+    found = [
+        state.count_up(), state.register(), state.next_value(), state.once(), next(state.numbers)
+    ]  # fmt: skip
+    dist.barrier()
+    state.Counter()
+    found.append(state.Counter.made)
+    for add in (state.names.append, state.seen.add, state.recent.append):
+        add("me")
+    state.alias["me"] = len(state.alias) + 1
+    state.Singleton().x = len(state.Singleton.shared) + 1
+    dist.barrier()
+    found += [list(state.names), set(state.seen), list(state.recent), dict(state.table)]
+    found.append(dict(state.Singleton.shared))
+    state.holder.name = vars(state.holder).get("name", "") + "me"
+    state.object_of(1).append(dist.get_rank())
+    dist.barrier()
+    found += [state.holder.name, len(state.object_of(1)) - 1, state.object_of.cache_info().currsize]
+    found.append(state.generator.randrange(100))
+    if not hasattr(state.make, "wrapped"):
+        state.count_up, state.make.wrapped = (lambda: 0), "Wrapped"
+    dist.barrier()
+    return [*found, state.make.wrapped if state.count_up() == 0 else "not mine"]
+
+
+@pytest.mark.parametrize("imported", [True, False])
+@pytest.mark.parametrize("schedule", ["fifo", "seeded:3", "pct:3"])
+def test_all_kinds_of_state_are_each_ranks_own(package: str, imported: bool, schedule: str) -> None:
+    """Would fail if a rank found what another one, or an earlier run, left behind."""
+    if imported:
+        __import__("framework.state")
+    for _ in range(2):
+        ran = simmesh.spmd_run(use_state, isolate=[package], schedule=schedule)
+        assert ran.outcome.ok, ran.outcome.report
+        assert ran.results == [ALONE] * 4
+    state = sys.modules["framework.state"]
+    assert (state.total, state.table, state.names) == (0, {}, [])
+    assert next(state.numbers) == 0
+
+
+def test_without_isolate_packages_are_shared(package: str) -> None:
+    """Would fail if the tests above passed for another reason."""
+    ran = simmesh.spmd_run(use_state)
+    assert ran.results[0] != ran.results[1]
+
+
+def test_a_single_module_may_be_named(package: str) -> None:
+    """Would fail if a dotted name of a module were taken for an attribute."""
+    ran = simmesh.spmd_run(use_state, isolate=["framework.state"])
+    assert ran.results == [ALONE] * 4
+
+
+def test_a_module_that_a_rank_imports_is_registered_for_all(package: str) -> None:
+    """Would fail if only the rank that imported it first saw what the import registered."""
+    import framework
+
+    def program() -> list[Any]:
+        framework.registry.append("mine")
+        dist.barrier()
+        late: Any = importlib.import_module("framework.late")
+        late.kept.append(1)
+        dist.barrier()
+        return [sorted(framework.registry), vars(framework).get("by_late"), list(late.kept)]
+
+    for schedule in ("fifo", "seeded:1", "seeded:2"):
+        ran = simmesh.spmd_run(program, isolate=[package], schedule=schedule)
+        assert ran.results == [[["late", "mine"], 1, [1]]] * 4, ran.outcome.report
+
+
+def test_a_module_made_by_hand_is_the_ranks_own() -> None:
+    """Would fail if a rank found a module that another one put into ``sys.modules``."""
+    import types
+
+    def program() -> int:
+        if "by_hand" not in sys.modules:
+            sys.modules["by_hand"] = types.ModuleType("by_hand")
+            sys.modules["by_hand"].rank = dist.get_rank()  # type: ignore[attr-defined]
+        dist.barrier()
+        return int(sys.modules["by_hand"].rank)
+
+    ran = simmesh.spmd_run(program, isolate=["by_hand"])
+    assert ran.results == [0, 1, 2, 3]
+    assert "by_hand" not in sys.modules
+
+
+def test_threads_of_a_rank_see_what_it_keeps(package: str) -> None:
+    """Would fail if a thread of a rank had the contents of another rank."""
+    import threading
+
+    from framework import state
+
+    def program() -> list[int]:
+        state.names.append(dist.get_rank())
+        seen: list[int] = []
+        thread = threading.Thread(target=lambda: seen.extend(state.names))
+        dist.barrier()
+        thread.start()
+        thread.join()
+        return seen
+
+    ran = simmesh.spmd_run(program, isolate=[package], schedule="seeded:5")
+    assert ran.results == [[0], [1], [2], [3]], ran.outcome.report
+
+
+def test_the_marker_and_single_attributes_go_on(package: str) -> None:
+    """Would fail if naming a package put an end to naming an attribute."""
+    from framework import state
+
+    def program() -> int:
+        state.names.append(1)
+        state.table[dist.get_rank()] = 1
+        dist.barrier()
+        return len(state.names)
+
+    ran = simmesh.spmd_run(program, isolate=["framework.state.names", (state, "table")])
+    assert ran.results == [1, 1, 1, 1]
+    with pytest.raises(AttributeError, match="expected an attribute of"):
+        simmesh.spmd_run(program, isolate=["framework.state.missing"])
+
+
+def test_packages_that_are_isolated_are_named(package: str) -> None:
+    """Would fail if a run didn't say which packages each rank had for itself."""
+    __import__("framework.state")
+
+    def body(rank: int) -> None:
+        pass
+
+    assert "framework" in run(body, 2, isolate=[package]).isolated
+    assert "framework" not in run(body, 2).isolated

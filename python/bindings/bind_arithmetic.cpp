@@ -6,7 +6,7 @@
 #include "core/ops/reductions/sums.h"
 #include "python/bindings/as_rank.h"
 #include "python/bindings/bindings.h"
-#include "python/bindings/dims_caster.h"
+#include "python/bindings/casts/dims_caster.h"
 #include "sharding/dtensor/dtensor.h"
 
 namespace simmesh::python {

@@ -4,7 +4,7 @@
 
 #include "collectives/collectives.h"
 #include "python/bindings/bindings.h"
-#include "python/bindings/dims_caster.h"
+#include "python/bindings/casts/dims_caster.h"
 #include "python/bindings/group_call.h"
 
 namespace simmesh::python {

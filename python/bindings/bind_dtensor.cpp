@@ -5,8 +5,8 @@
 
 #include "python/bindings/as_rank.h"
 #include "python/bindings/bindings.h"
-#include "python/bindings/dims_caster.h"
-#include "python/bindings/placement_list.h"
+#include "python/bindings/casts/dims_caster.h"
+#include "python/bindings/casts/placement_list.h"
 #include "sharding/dtensor/dtensor.h"
 
 namespace simmesh::python {

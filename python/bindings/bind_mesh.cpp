@@ -8,8 +8,8 @@
 #include "collectives/process_group.h"
 #include "python/bindings/as_rank.h"
 #include "python/bindings/bindings.h"
-#include "python/bindings/dims_caster.h"
-#include "python/bindings/mesh_dim.h"
+#include "python/bindings/casts/dims_caster.h"
+#include "python/bindings/casts/mesh_dim.h"
 
 namespace simmesh::python {
 

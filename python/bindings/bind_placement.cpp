@@ -3,7 +3,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "python/bindings/bindings.h"
-#include "python/bindings/placement_list.h"
+#include "python/bindings/casts/placement_list.h"
 
 namespace simmesh::python {
 

@@ -2,9 +2,9 @@
 #include <nanobind/stl/optional.h>
 
 #include "python/bindings/bindings.h"
-#include "python/bindings/dims_caster.h"
-#include "python/bindings/mesh_shape.h"
-#include "python/bindings/placement_list.h"
+#include "python/bindings/casts/dims_caster.h"
+#include "python/bindings/casts/mesh_shape.h"
+#include "python/bindings/casts/placement_list.h"
 #include "sharding/picture/plan_picture.h"
 #include "sharding/redistribute/plan_report.h"
 #include "sharding/redistribute/redistribute_refusals.h"

@@ -7,9 +7,9 @@
 #include "core/tensor/convert.h"
 #include "core/tensor/formula.h"
 #include "python/bindings/bindings.h"
-#include "python/bindings/dims_caster.h"
-#include "python/bindings/dtype_word.h"
-#include "python/bindings/foreign_array.h"
+#include "python/bindings/casts/dims_caster.h"
+#include "python/bindings/casts/dtype_word.h"
+#include "python/bindings/casts/foreign_array.h"
 
 namespace simmesh::python {
 

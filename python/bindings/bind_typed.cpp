@@ -7,7 +7,7 @@
 
 #include "core/check/error.h"
 #include "python/bindings/bindings.h"
-#include "python/bindings/dims_caster.h"
+#include "python/bindings/casts/dims_caster.h"
 #include "sharding/typed/annotation.h"
 #include "sharding/typed/conversion.h"
 #include "sharding/typed/global_rule.h"

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/casts/path_list.h"
 #include "python/bindings/interruptible.h"
-#include "python/bindings/path_list.h"
 #include "sharding/validate/validate_report.h"
 #include "verify/pytorch/ops/rule_files.h"
 

@@ -8,8 +8,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/casts/path_list.h"
 #include "python/bindings/interruptible.h"
-#include "python/bindings/path_list.h"
 #include "python/bindings/run_words.h"
 #include "verify/verify.h"
 

@@ -5,8 +5,8 @@
 #include "collectives/collectives.h"
 #include "collectives/point_to_point.h"
 #include "python/bindings/bindings.h"
-#include "python/bindings/dims_caster.h"
-#include "python/bindings/dtype_word.h"
+#include "python/bindings/casts/dims_caster.h"
+#include "python/bindings/casts/dtype_word.h"
 #include "python/bindings/group_call.h"
 
 namespace simmesh::python {

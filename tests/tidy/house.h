@@ -103,7 +103,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"gate"},
     {"gate/checks"},
     {"tools"},
-    {"python/bindings/torch"},
+    {"python/bindings/casts", "python/bindings/torch"},
     {"python/bindings"},
 };
 

@@ -14,8 +14,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 std::vector<Finding> elements_of_temporaries(const SourceFile& file) {
-  static const std::regex outliving(
-      R"re((for \([^;]* : |(auto|span<[^=]*>) \w+ = )[^;?]*\)\.(mutable_)?values(<[^>]*>)?\(\)(\)|;))re");
+  static const std::regex outliving(R"re((for \([^;]* : |(auto|span<[^=]*>) \w+ = )[^;?]*)re"
+                                    R"re(\)\.(mutable_)?values(<[^>]*>)?\(\)(\)|;))re");
   std::vector<Finding> findings;
   if (!file.is_cpp()) return findings;
   for (std::size_t i = 0; i < file.code().size(); ++i)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simmesh.rules.communication import may_communicate
-from simmesh.rules.forms import Judged, read
 from simmesh.rules.sizes import PIECES
 from simmesh.rules.verdict import RuleCheck
+
+if TYPE_CHECKING:
+    from simmesh.rules.forms import Judged
 
 _MESHES = ((2,), (3,), (4,), (2, 2))
 _SCHEDULES = ("fifo", "seeded:1", "pct:3")
@@ -61,6 +63,8 @@ def rulecheck(
     Raises ValueError for a rule or inputs that can't be read.
     """
     _check_options(meshes, values, pieces, schedules)
+    from simmesh.rules.forms import read
+
     judged = read(function, rule, inputs)
     chosen = _meshes(judged, meshes)
     on_ranks = ranks

@@ -1,4 +1,4 @@
-#include "python/bindings/foreign_array.h"
+#include "python/bindings/casts/foreign_array.h"
 
 #include <array>
 #include <memory>

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "mesh/device_mesh.h"
-#include "python/bindings/dims_caster.h"
+#include "python/bindings/casts/dims_caster.h"
 
 namespace simmesh::python {
 

@@ -1,4 +1,4 @@
-#include "python/bindings/placement_list.h"
+#include "python/bindings/casts/placement_list.h"
 
 namespace simmesh::python {
 

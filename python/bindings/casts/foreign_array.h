@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/tensor/tensor.h"
-#include "python/bindings/dtype_word.h"
+#include "python/bindings/casts/dtype_word.h"
 
 namespace simmesh::python {
 

@@ -1,4 +1,4 @@
-#include "python/bindings/dtype_word.h"
+#include "python/bindings/casts/dtype_word.h"
 
 namespace simmesh::python {
 

@@ -25,8 +25,9 @@ from typing import Any
 import torch
 
 import simmesh
-from simmesh.rules.rule import Row, RulePlacement, parse_rule
-from simmesh.rules.sizes import RuleInput, inputs_of
+from simmesh.rules.forms import read
+from simmesh.rules.rule import Row, RulePlacement
+from simmesh.rules.sizes import RuleInput
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "python"))
 
@@ -104,11 +105,11 @@ def peers(judged: Judged, rule: str) -> str:
     from spmd_types.rulecheck import RuleCheckError, rulecheck
     from spmd_types.runtime import register_autograd_function
 
-    parsed = parse_rule(rule)
-    given = inputs_of(judged.inputs, parsed.letters)
+    taken = read(judged.function, rule, judged.inputs)
+    given = taken.inputs
     letters = dict.fromkeys(dim for each in given for dim in each.dims if isinstance(dim, str))
     sizes = dict(zip(letters, EVEN))
-    row = parsed.rows[0]
+    row = taken.rule.rows[0]
     if any(_type(placement) is None for placement in (*row.inputs, *row.outputs)):
         return UNSAID
     names = [f"x{at}" for at in range(len(given))]

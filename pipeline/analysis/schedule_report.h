@@ -12,6 +12,7 @@ namespace simmesh::pipeline {
 // ScheduleReport is what a schedule costs: in units of time in which F, I and W take one, B two and
 // a compound action three, and in activations that are held.
 struct ScheduleReport {
+  // OfRank is what one rank does and needs.
   struct OfRank {
     std::vector<std::int64_t> stages;
     std::int64_t peak_activations;
@@ -25,6 +26,7 @@ struct ScheduleReport {
   std::vector<OfRank> ranks;
   SpacedSchedule spaced;
 
+  // title returns the schedule and its shape in words.
   std::string title() const;
 };
 
@@ -32,12 +34,13 @@ struct ScheduleReport {
 ScheduleReport report_schedule(ScheduleClass schedule, const ScheduleShape& shape,
                                const ScheduleOptions& options = {});
 
-// to_text returns the report as text; the last line is the bubble, which is all of it with
-// is_quiet. With shows_actions the rows have messages, unshards, reductions and waits too.
+// ReportOptions say what is printed: the last line only, or messages, unshards, reductions and
+// waits in the rows too.
 struct ReportOptions {
   bool is_quiet = false;
   bool shows_actions = false;
 };
+// to_text returns the report as text, whose last line is the bubble.
 std::string to_text(const ScheduleReport& report, const ReportOptions& options = {});
 
 }  // namespace simmesh::pipeline

@@ -11,6 +11,7 @@ namespace simmesh::pipeline {
 
 // RunEvent is what the step function of a single-stage schedule does at one moment.
 struct RunEvent {
+  // Kind is what happens.
   enum class Kind : std::uint8_t {
     compute,  // F or B, in `actions`
     loss,

@@ -5,11 +5,13 @@
 
 namespace simmesh::pipeline {
 
-// Each function returns the compute row of one rank for a shape that is known to be valid.
+// The rows of one rank of the single-stage schedules. The shape is known to be valid, here and
+// below.
 Row gpipe_row(const ScheduleShape& shape, std::int64_t rank);
 Row one_f_one_b_row(const ScheduleShape& shape, std::int64_t rank);
 Row forward_only_row(const ScheduleShape& shape, std::int64_t rank);
 
+// looped_bfs_row goes through the rank's stages one by one, and back.
 Row looped_bfs_row(const ScheduleShape& shape, std::int64_t rank);
 
 // interleaved_row is that of both interleaved schedules. With splits_backward a weight gradient
@@ -19,6 +21,7 @@ Row interleaved_row(const ScheduleShape& shape, std::int64_t rank, bool splits_b
 // by step over all ranks.
 Rows delay_forwards(const Rows& rows);
 
+// The rows of one rank of the two V schedules.
 Row zbv_row(const ScheduleShape& shape, std::int64_t rank);
 Row dual_pipe_v_row(const ScheduleShape& shape, std::int64_t rank);
 

@@ -14,8 +14,10 @@ Schema pipeline_accepts_schema() {
   Fields fields = pipeline_shape_fields();
   fields.pop_back();  // the micro-batches are counted up
   fields.push_back(required("schedule", text()));
+  const char* why = "each entry is a number of micro-batches of its own";
   fields.push_back(expected("by_microbatches", list(or_null(raises_schema()), {.max = 256}))
-                       .or_fewer("each entry is a number of micro-batches of its own"));
+                       .because(why)
+                       .or_fewer(why));
   return object(std::move(fields));
 }
 

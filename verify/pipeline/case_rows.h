@@ -24,13 +24,14 @@ std::vector<std::string> row_texts(const pipeline::Rows& rows);
 // text_hash returns the hash that cases hold of a text: FNV-1a, 16 hex digits.
 std::string text_hash(std::string_view text);
 
-// shape_fields are ranks, stages_per_rank and microbatches with their bounds.
+// pipeline_shape_fields are ranks, stages_per_rank and microbatches with their bounds.
 schema::Fields pipeline_shape_fields();
 // read_shape reads them. Raises a BadCase for a pipeline of more than 2^14 stages times
 // micro-batches.
 pipeline::ScheduleShape read_shape(const CaseField& fields);
 
-// options_schema is the arguments of a constructor, of which absent ones have their defaults.
+// pipeline_options_schema is the arguments of a constructor, of which absent ones have their
+// defaults; read_pipeline_options reads them.
 Schema pipeline_options_schema();
 pipeline::ScheduleOptions read_pipeline_options(const CaseField& field);
 

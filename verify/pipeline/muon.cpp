@@ -18,28 +18,40 @@ namespace {
 constexpr std::size_t muon_params_max = 64;
 constexpr std::int64_t muon_elements_max = 1 << 16;
 
+// Elements or figures of a tensor, beside its bits. These are compared unless there is a tolerance.
+Schema muon_tensor_schema(bool has_tolerance) {
+  using namespace schema;
+  Field bits = expected("hash", hash());
+  if (has_tolerance) bits = bits.because("sums in another order have other bits");
+  return object_of({{"values", {bits, expected("values", list(number()))}},
+                    {"sum",
+                     {bits, expected("sum", number()), expected("abs_sum", number()),
+                      expected("first", number()), expected("last", number())}}});
+}
+
+schema::Field muon_results(bool has_tolerance) {
+  using namespace schema;
+  Schema of_parameter = object({expected("update", or_null(muon_tensor_schema(has_tolerance))),
+                                expected("momentum", or_null(muon_tensor_schema(false))),
+                                expected("param", muon_tensor_schema(has_tolerance))});
+  return expected("result", list(list(of_parameter)));
+}
+
 Schema muon_schema() {
   using namespace schema;
-  // Elements or figures of a result, beside its bits.
-  Fields figures = {expected("sum", number()), expected("abs_sum", number()),
-                    expected("first", number()), expected("last", number())};
-  Fields values = {expected("values", list(number()))};
-  for (Fields* fields : {&figures, &values}) fields->push_back(expected("hash", hash()));
-  Schema result = object_of({{"values", values}, {"sum", figures}});
-  Schema of_parameter = object({expected("update", or_null(result)),
-                                expected("momentum", or_null(result)), expected("param", result)});
   Fields group = muon_option_fields();
   group.push_back(required("params", list(integer({.min = 0}), {.max = muon_params_max})));
   Schema gradient =
       formula_schema({optional("none_at", list(integer({.min = 0}))), optional("scale", number())});
   Schema tolerance = object({required("update", number()), required("param", number())});
   return object_by(
-      "compare", {{"bits", {}}, {"tolerance", {required("tolerance", tolerance)}}},
+      "compare",
+      {{"bits", {muon_results(false)}},
+       {"tolerance", {required("tolerance", tolerance), muon_results(true)}}},
       {required("params", list(tensor_schema(), {.min = 1, .max = muon_params_max})),
        required("grads", list(gradient, {.min = 1, .max = muon_params_max})),
        required("groups", list(object(std::move(group)), {.min = 1, .max = muon_params_max})),
-       required("steps", integer({.min = 1, .max = 64})),
-       expected("result", list(list(of_parameter)))});
+       required("steps", integer({.min = 1, .max = 64}))});
 }
 
 // MuonParameter is a parameter of a case with its gradients.

@@ -20,7 +20,7 @@ using pipeline::Rows;
 Schema pipeline_pass_schema() {
   using namespace schema;
   Field map = required("stage_to_rank", stage_ranks_schema());
-  // What a pass does to one rank doesn't depend on where stages are.
+  // Some passes change each rank by itself, wherever stages are.
   Field idle_map = label("stage_to_rank", stage_ranks_schema()).or_absent();
   Field count = required("max_active_stages", integer());
   return object_by(

@@ -1,5 +1,6 @@
 #include "core/optim/matrix/torch_muon.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/ops/compute_mode.h"
@@ -43,6 +44,39 @@ double rate_of(MuonRate rate, std::int64_t rows, std::int64_t columns) {
   }
   return std::sqrt(std::max(1.0, ratio_of(rows, columns)));
 }
+
+// Returns p + alpha u as PyTorch's kernels compute it, element by element.
+//
+// With 16 bits alpha is rounded to the dtype. Blocks of 32 elements are then computed in float32
+// and rounded once; the elements after the last block round the product too. So do all elements
+// where PyTorch has the direction as a transposed view.
+class ScaledSum {
+ public:
+  ScaledSum(const Tensor& parameter, double alpha, bool is_transposed)
+      : dtype_(parameter.dtype()),
+        alpha_(is_narrow() ? rounded(float(alpha)) : alpha),
+        blocks_end_(is_transposed ? 0 : parameter.numel() - parameter.numel() % block_size) {}
+
+  template <class T>
+  T next(T p, T u) {
+    if (is_narrow() && place_++ >= blocks_end_) return p + T(rounded(float(alpha_) * float(u)));
+    return std::fma(T(alpha_), u, p);
+  }
+
+ private:
+  static constexpr std::int64_t block_size = 32;
+
+  bool is_narrow() const { return dtype_ == DType::bfloat16 || dtype_ == DType::float16; }
+  float rounded(float value) const {
+    return dtype_ == DType::float16 ? static_cast<float>(static_cast<Half>(value))
+                                    : static_cast<float>(static_cast<BFloat16>(value));
+  }
+
+  DType dtype_;
+  double alpha_;
+  std::int64_t blocks_end_;
+  std::int64_t place_ = 0;
+};
 
 }  // namespace
 
@@ -111,10 +145,12 @@ void TorchMuon::update(std::size_t index, Tensor parameter, Tensor gradient) {
     using T = std::decay_t<decltype(values[0])>;
     values[0] *= T(kept);
   });
-  update_elements<2>({&parameter, &change}, [&](auto& values) {
-    using T = std::decay_t<decltype(values[0])>;
-    values[0] = std::fma(T(-options.lr * rate), values[1], values[0]);
-  });
+  // A high matrix is transposed; without a step the copy is transposed back to what it was.
+  bool is_transposed =
+      parameter.size(0) > parameter.size(1) && parameter.size(1) > 1 && options.iteration.steps > 0;
+  ScaledSum sum(parameter, -options.lr * rate, is_transposed);
+  update_elements<2>({&parameter, &change},
+                     [&](auto& values) { values[0] = sum.next(values[0], values[1]); });
 }
 
 }  // namespace simmesh::optim

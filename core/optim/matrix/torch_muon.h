@@ -50,7 +50,8 @@ Tensor muon_direction(Tensor& buffer, const Tensor& gradient, const TorchMuonOpt
 
 // TorchMuon is Muon as PyTorch 2.15 has it; DeepSpeed's is the class Muon. A step is the direction
 // of the momentum; then p = p (1 - lr weight_decay), and p = p - lr * rate * direction in one
-// rounding. Its state is momentum_buffer, in the gradient's dtype. A step needs whole parameters.
+// rounding, where a parameter of 16 bits has the roundings of PyTorch's kernels on x86. Its state
+// is momentum_buffer, in the gradient's dtype. A step needs whole parameters.
 //
 // The constructor raises a ValueError for parameters that aren't matrices and for negative lr,
 // momentum and weight decay. A step raises as orthogonalized_by_quintic and require_muon_input do,

@@ -20,7 +20,7 @@ std::vector<std::int64_t> slots_of(const ActivationLiveness& liveness) {
 
 // If this fails, two activations that live at once share a slot, or a free slot isn't used.
 TEST(PipelineLiveness, GivesTheLowestFreeSlot) {
-  Row row = parse_row("0F0,1F0,1I0,1W0,0F1,0B0,(1F1;0B1)OVERLAP_F_B,1B1");
+  Row row = parse_row("0F0,1F0,1I0,1W0,0F1,(1F1;0B0)OVERLAP_F_B,0B1,1B1");
   ActivationLiveness apart = analyze_activation_liveness(row, {1, 0}, 2, stage_microbatch);
   EXPECT_EQ(apart.slots, 3);
   EXPECT_EQ(slots_of(apart), (std::vector<std::int64_t>{0, 1, 1, 2}));

@@ -24,23 +24,6 @@ Texts names_of(const LoweredSchedule& schedule) {
   return names;
 }
 
-// If this fails, rows that leave out work, or do it out of order, are run.
-TEST(PipelineValidate, CountsTheWorkOfEachStage) {
-  EXPECT_EQ(validate_rows(plain, two_by_two).ranks(2), (std::vector<std::int64_t>{0, 1}));
-  auto refused = [](std::initializer_list<const char*> rows, const char* phrase) {
-    expect_error([&] { validate_rows(rows_of(rows), two_by_two); }, ErrorKind::assertion_error,
-                 phrase);
-  };
-  refused({"0F0"}, "incorrect number of ranks - expected 2, actual 1");
-  refused({"0B0", ""}, "Rank 0, step 0: Running B for stage 0, microbatch 0 without first running");
-  refused({",0F0,0W0", ""}, "Rank 0, step 2: Running W for stage 0, microbatch 0 without first");
-  refused({"0F0", "0F1"}, "Stage 0 is assigned to both rank 1 and rank 0");
-  refused({"0F0,0B0", "1F0,1F1,1B0,1B1"}, "Got 1 forward microbatches for stage 0, expected 2");
-  refused({"0F0,0F1,0I0,0B1", "1F0"}, "I and W must have equal counts, but got I=1, W=0");
-  refused({"0F0,0F1,0B0", "1F0,1F1,1B0,1B1"}, "expected 2 total backwards, but got B=1");
-  expect_error([] { validate_rows(rows_of({"7F0", ""}), two_by_two); }, ErrorKind::key_error, "7");
-}
-
 // If this fails, a pass is left out, or runs in another order.
 TEST(PipelineLower, RunsThePassesInOrder) {
   LoweredSchedule schedule =

@@ -25,17 +25,5 @@ TEST(VerifyMuon, ComparesBits) {
   expect_bad(bits, "/params/0/shape", {1 << 10, 1 << 10}, "elements");
 }
 
-TEST(VerifyMuonErrors, ComparesWhereAndWhat) {
-  json refused = pipeline_case("muon_errors.jsonl", [](const json& value) {
-    return value["raises"].is_object() && value["raises"]["at"] == "step";
-  });
-  expect_passes(refused);
-  expect_fails(refused, "/raises/at", "construct", "place of the error: expected construct");
-  json sparse = pipeline_case("muon_errors.jsonl",
-                              [](const json& value) { return value.value("how", "") == "sparse"; });
-  expect_passes(sparse);
-  expect_fails(sparse, "/how", "tensor_lr", "expected RuntimeError, got no error");
-}
-
 }  // namespace
 }  // namespace simmesh

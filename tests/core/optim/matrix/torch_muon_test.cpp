@@ -6,7 +6,6 @@
 #include "core/autograd/variable.h"
 #include "core/ops/shapes/factories.h"
 #include "core/tensor/convert.h"
-#include "core/tensor/formula.h"
 #include "tests/expect_error.h"
 
 namespace simmesh::optim {
@@ -14,11 +13,7 @@ namespace {
 
 using simmesh::testing::expect_error;
 
-Tensor matrix(DimSpan shape, std::uint64_t seed, DType dtype = DType::float32) {
-  return formula(shape, {.rule = Rule::unit, .seed = seed, .dtype = dtype});
-}
-
-std::vector<double> matrix_elements(const Tensor& tensor) {
+std::vector<double> elements_of(const Tensor& tensor) {
   Tensor wide = converted(tensor.contiguous(), DType::float64);
   return {wide.values<double>().begin(), wide.values<double>().end()};
 }
@@ -28,51 +23,6 @@ Tensor parameter_of(const Shape& shape, double gradient) {
   set_requires_grad(parameter);
   set_grad(parameter, full(shape, DType::float32, gradient));
   return parameter;
-}
-
-// If this fails, the iteration works on the longer side, or on another matrix.
-TEST(QuinticIteration, TransposesWithItsInput) {
-  Tensor wide = matrix(Shape{3, 7}, 5), high = empty({7, 3}, DType::float32);
-  for (std::int64_t row = 0; row < 3; ++row)
-    for (std::int64_t column = 0; column < 7; ++column)
-      high.mutable_values<float>()[column * 3 + row] = wide.values<float>()[row * 7 + column];
-  std::vector<double> of_wide = matrix_elements(orthogonalized_by_quintic(wide));
-  std::vector<double> of_high = matrix_elements(orthogonalized_by_quintic(high));
-  for (std::size_t row = 0; row < 3; ++row)
-    for (std::size_t column = 0; column < 7; ++column)
-      EXPECT_EQ(of_wide[row * 7 + column], of_high[column * 3 + row]);
-}
-
-// If this fails, products are rounded twice or not at all. One step on (3, 4): X is (0.6015625,
-// 0.80078125) in bfloat16, X X^T = 1.0031.. becomes 1, b + c = -2.7435 becomes -2.75, and a X -
-// 2.75 X is rounded once.
-TEST(QuinticIteration, RoundsEachProductOnce) {
-  Tensor x = empty({1, 2}, DType::float32);
-  x.mutable_values<float>()[0] = 3;
-  x.mutable_values<float>()[1] = 4;
-  Tensor one = orthogonalized_by_quintic(x, {.steps = 1});
-  EXPECT_EQ(one.dtype(), DType::bfloat16);
-  EXPECT_EQ(matrix_elements(orthogonalized_by_quintic(x, {.steps = 0})),
-            (std::vector<double>{0.6015625, 0.80078125}));
-  double b_rounded = -2.75, a = double(3.4445F);
-  auto rounded = [](double value) {
-    return double(static_cast<float>(static_cast<BFloat16>(static_cast<float>(value))));
-  };
-  EXPECT_EQ(matrix_elements(one), (std::vector<double>{rounded((a + b_rounded) * 0.6015625),
-                                                   rounded((a + b_rounded) * 0.80078125)}));
-}
-
-TEST(QuinticIteration, RefusesWhatPyTorchRefuses) {
-  Tensor x = matrix(Shape{2, 2}, 1);
-  auto refused = [&](const QuinticIteration& iteration, const char* phrase) {
-    expect_error([&] { orthogonalized_by_quintic(x, iteration); }, ErrorKind::value_error, phrase);
-  };
-  refused({.steps = 100}, "less than 100");
-  refused({.coefficients = {1, 2}}, "exactly 3 values");
-  expect_error([] { orthogonalized_by_quintic(zeros({3}, DType::float32)); },
-               ErrorKind::value_error, "2D matrix");
-  EXPECT_EQ(matrix_elements(orthogonalized_by_quintic(x, {.steps = -1})),
-            matrix_elements(orthogonalized_by_quintic(x, {.steps = 0})));
 }
 
 // If this fails, momentum is a sum instead of a mean, or weight decay comes after the step. With
@@ -151,7 +101,7 @@ TEST(TorchMuon, LooksAheadWithNesterov) {
   options.iteration.steps = 0;
   Tensor ahead = muon_direction(buffer, gradient, options);
   EXPECT_EQ(buffer.values<float>()[0], 2.0F);
-  EXPECT_EQ(matrix_elements(ahead)[0], matrix_elements(ahead)[1]);
+  EXPECT_EQ(elements_of(ahead)[0], elements_of(ahead)[1]);
   buffer.mutable_values<float>()[1] = -2.0F;
   options.nesterov = false;
   Tensor mean = muon_direction(buffer, gradient, options);  // of (3, 1)
@@ -159,7 +109,7 @@ TEST(TorchMuon, LooksAheadWithNesterov) {
   buffer.mutable_values<float>()[0] = 2.0F;
   buffer.mutable_values<float>()[1] = -2.0F;
   Tensor further = muon_direction(buffer, gradient, options);  // of (3.5, 2.5)
-  EXPECT_LT(matrix_elements(mean)[1], matrix_elements(further)[1]);
+  EXPECT_LT(elements_of(mean)[1], elements_of(further)[1]);
 }
 
 }  // namespace

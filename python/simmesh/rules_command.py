@@ -89,6 +89,8 @@ def _judged(file: str, marked: MarkedRule) -> _Verdict:
 
 def _text(verdict: _Verdict) -> str:
     where = f"{verdict.file}:{verdict.rule.line}"
+    if verdict.rule.text:
+        where += f" '{' '.join(verdict.rule.text.split())}'"
     if verdict.check is None:
         return f"{where}: rule of {verdict.rule.name}: NOT JUDGED\n  {verdict.problem}"
     return f"{where}: {verdict.check.text}"
@@ -103,7 +105,7 @@ def _place(lines: Sequence[str], name: str) -> str:
 def _json(verdict: _Verdict) -> dict[str, Any]:
     check = verdict.check
     found: dict[str, Any] = {
-        "file": verdict.file, "line": verdict.rule.line, "name": verdict.rule.name,
+        "file": verdict.file, "line": verdict.rule.line, "name": verdict.rule.name, "rule": verdict.rule.text,
     }  # fmt: skip
     if check is None:
         return {**found, "verdict": "not judged", "problem": verdict.problem}

@@ -77,7 +77,7 @@ def test_every_rule_of_a_file_is_judged(folder: Path) -> None:
 def test_a_wrong_rule_ends_with_status_1(folder: Path) -> None:
     ran = validate(folder, "--python", "right.py", "--python", "wrong.py")
     assert ran.returncode == 1
-    assert "wrong.py:5: rule of softmax: REFUTED" in ran.stdout
+    assert "wrong.py:5 'S(1) -> S(1)': rule of softmax: REFUTED" in ran.stdout
     assert ran.stdout.splitlines()[-1] == "6 rules, 1 wrong, 0 not judged"
 
 

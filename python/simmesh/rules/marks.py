@@ -22,11 +22,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class MarkedRule:
-    """A rule in a file: its name, its line, and ``judge``, which gives the verdict."""
+    """A rule in a file: its name, its line, ``judge``, which gives the verdict, and its text if it
+    has one.
+    """
 
     name: str
     line: int
     judge: Callable[[], RuleCheck]
+    text: str = ""
 
 
 def rule(*arguments: Any, **options: Any) -> Callable[[F], F]:
@@ -40,7 +43,7 @@ def rule(*arguments: Any, **options: Any) -> Callable[[F], F]:
     """
 
     def mark(function: F) -> F:
-        marks = [*getattr(function, _ATTRIBUTE, ()), (arguments, options)]
+        marks = [(arguments, options), *getattr(function, _ATTRIBUTE, ())]
         try:
             setattr(function, _ATTRIBUTE, marks)
         except (AttributeError, TypeError):
@@ -87,9 +90,14 @@ def _of(name: str, entry: Any, module: ModuleType) -> Iterator[MarkedRule]:
         return
     line = _line_of(entry, name, module)
     for arguments, options in getattr(entry, _ATTRIBUTE, ()):
-        yield MarkedRule(name, line, partial(_judge, entry, arguments, options))
+        judge = partial(_judge, entry, arguments, options)
+        yield MarkedRule(name, line, judge, _text(arguments))
     for mark in _marks(entry):
-        yield MarkedRule(name, line, partial(_judge_tested, entry, mark))
+        yield MarkedRule(name, line, partial(_judge_tested, entry, mark), _text(mark.args))
+
+
+def _text(arguments: tuple[Any, ...]) -> str:
+    return arguments[0] if arguments and isinstance(arguments[0], str) else ""
 
 
 def _marks(entry: Any) -> list[Any]:

@@ -42,6 +42,7 @@ class Report:
                 "confirmed": verdicts["confirmed"],
                 "confirmed_up_to_roundings": verdicts["rounding"],
                 "wrong": verdicts["wrong"],
+                "unreached": verdicts["unreached"],
                 "not_judged": verdicts["unsupported"],
             },
             "wrong": [
@@ -67,6 +68,11 @@ class Report:
             f"rows: {verdicts['confirmed']} confirmed, {verdicts['rounding']} confirmed up to "
             f"roundings, {verdicts['wrong']} wrong, {verdicts['unsupported']} not judged by values"
         )
+        if verdicts["unreached"]:
+            lines.append(
+                "rows that are wrong alone, where PyTorch's program is right, since it reaches "
+                f"other operators: {verdicts['unreached']}"
+            )
         refused = ", ".join(f"{name} {count}" for name, count in sorted(survey.refused.items()))
         lines.append(
             f"placements that PyTorch refuses: {sum(survey.refused.values())}"

@@ -35,6 +35,8 @@ _SAMPLES_MAX = 40
 _DTYPES = (torch.float64, torch.float32, torch.int64, torch.bool)
 # Floating values are multiples of this, so that sums of a few products are exact.
 _UNIT = 2.0**-10
+# Integers leave room for the terms of partial sums.
+_INTEGER_MAX = 2**29
 
 
 def prepared(call: Call) -> Call:
@@ -47,6 +49,8 @@ def prepared(call: Call) -> Call:
         if copied.dtype in (torch.float64, torch.float32):
             rounded = (copied / _UNIT).round() * _UNIT
             copied.copy_(torch.where(copied.abs() < 2**20, rounded, copied))
+        elif copied.dtype in (torch.int64, torch.int32):
+            copied.clamp_(-_INTEGER_MAX, _INTEGER_MAX)
         return copied
 
     args, kwargs = pytree.tree_map(copy, (call.args, call.kwargs))
@@ -146,11 +150,11 @@ def _samples(info: Any, dtype: torch.dtype, requires_grad: bool) -> Iterator[Any
     return itertools.islice(samples, _SAMPLES_MAX)
 
 
-def _collect_of(info: Any, collector: _Collector) -> None:
+def _collect_of(info: Any, collector: _Collector, is_forward: bool) -> None:
     floats = [dtype for dtype in _DTYPES[:2] if dtype in info.dtypes][:1]
     others = [dtype for dtype in _DTYPES[2:] if dtype in info.dtypes][: 2 - len(floats)]
     for dtype in (*floats, *others):
-        grad = dtype.is_floating_point and bool(info.supports_autograd)
+        grad = dtype.is_floating_point and bool(info.supports_autograd) and not is_forward
         torch.manual_seed(0)
         random.seed(0)
         # Samples of unusual sizes may be refused, by the sample function or by the operator.
@@ -188,14 +192,16 @@ def with_negative_dim(call: Call) -> Call | None:
     return None
 
 
-def calls_of(infos: Iterable[Any], wanted: Callable[[Op], bool]) -> Calls:
-    """The calls that the samples of some OpInfos make of wanted operators."""
+def calls_of(infos: Iterable[Any], wanted: Callable[[Op], bool], is_forward: bool = False) -> Calls:
+    """The calls that the samples of some OpInfos make of wanted operators. ``is_forward`` leaves
+    out backward passes and other sizes than PyTorch's, which end the process for some OpInfos.
+    """
     calls: Calls = {}
-    for sizes in _SIZES:
+    for sizes in _SIZES[:1] if is_forward else _SIZES:
         collector = _Collector(wanted)
         with _sizes(sizes):
             for info in infos:
-                _collect_of(info, collector)
+                _collect_of(info, collector, is_forward)
         for op, found in collector.calls.items():
             calls.setdefault(op, []).extend(found)
     for found in calls.values():

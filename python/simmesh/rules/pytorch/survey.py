@@ -31,6 +31,8 @@ Op = Any  # torch._ops.OpOverload
 # Placements of the inputs that are asked for on one mesh dim, and pairs of rows on two.
 _ASKED_MAX = 48
 _PAIRS_MAX = 12
+# Placements for which a program runs on ranks, where PyTorch's handler isn't a rule.
+_RUN_MAX = 24
 # A rule that PyTorch derives is traced for every combination of placements, at each question; so
 # many traces are made for a call on a mesh.
 _TRACES_MAX = 100
@@ -84,7 +86,7 @@ class Survey:
 
     def note(self, key: str, verdict: str) -> None:
         """Notes a verdict on a row; a worse one stays."""
-        order = ("confirmed", "rounding", "unsupported", "wrong")
+        order = ("confirmed", "rounding", "unsupported", "unreached", "wrong")
         known = self.rows.get(key, "confirmed")
         self.rows[key] = max(known, verdict, key=order.index)
 
@@ -116,8 +118,6 @@ def reason_to_skip(op: Op) -> str | None:
         return "draws random numbers"
     if "empty" in name or name in ("resize_", "resize_as_", "set_"):
         return "returns memory that nobody wrote"
-    if communicates(op) and op is not torch.ops.aten.is_same_size.default:
-        return "PyTorch runs it by a handler that communicates"
     return None
 
 
@@ -208,6 +208,9 @@ class Judge:
                 self.survey.skipped.setdefault(name, reason)
             return
         self.survey.skipped.pop(name, None)
+        if communicates(call.op):
+            self._run_on_ranks(call, name)
+            return
         accepted = self._ask_on_two(call, name)
         if accepted is None:
             return
@@ -218,6 +221,30 @@ class Judge:
             if self.survey.rows[f"{name}: {text}"] in ("confirmed", "rounding")
         ]  # fmt: skip
         self._ask(call, (2, 2), list(_pairs(held)))
+
+    def _run_on_ranks(self, call: Call, name: str) -> None:
+        """Judges an operator that PyTorch runs by a handler of its own: as a program on ranks,
+        since it may communicate.
+        """
+        from simmesh.rules.pytorch.ranks import outcome_on_ranks
+
+        self.survey.operators.add(name)
+        for mesh in ((2,), (3,)):
+            for row in _questions(call)[:_RUN_MAX]:
+                placements = on_one_dim(row)
+                outcome = outcome_on_ranks(call, mesh, placements)
+                if outcome.startswith("raises"):
+                    self.survey.refused["on ranks"] += 1
+                    continue
+                self.survey.trials += 1
+                text = f"{', '.join(map(str, row))} -> by its handler"
+                key = f"{name}: {text}"
+                self.survey.note(key, "confirmed" if outcome == "right" else "wrong")
+                if outcome != "right" and key not in {each.key for each in self.survey.findings}:
+                    self.survey.findings.append(
+                        Finding(name, text, mesh, call_text(call), "values", "the outputs",
+                                "wrong values on ranks", on_ranks=outcome)
+                    )  # fmt: skip
 
     def _problem_of_whole(self, call: Call) -> str | None:
         try:
@@ -300,22 +327,28 @@ class Judge:
         self.survey.trials += 1
         trial = Trial(call, mesh, propagation, placements, answer)
         verdict, found = judged(trial)
-        self.survey.note(f"{name}: {row}", verdict)
         if verdict == "wrong" and found is not None:
-            self._find(name, row, mesh, call, found, placements)
+            verdict = self._find(name, row, mesh, call, found, placements)
+        self.survey.note(f"{name}: {row}", verdict)
         return verdict in ("confirmed", "rounding")
 
     def _find(
         self, name: str, row: str, mesh: tuple[int, ...], call: Call, found: Mismatch,
         placements: Placements,
-    ) -> None:  # fmt: skip
+    ) -> str:  # fmt: skip
+        """Notes a wrong row, unless PyTorch's own program with these placements is right: it then
+        reaches other operators.
+        """
         finding = Finding(name, row, mesh, call_text(call), **asdict(found))
         if any(each.key == finding.key for each in self.survey.findings):
-            return
+            return "wrong"
         from simmesh.rules.pytorch.ranks import outcome_on_ranks
 
         finding.on_ranks = outcome_on_ranks(call, mesh, placements)
+        if finding.on_ranks == "right":
+            return "unreached"
         self.survey.findings.append(finding)
+        return "wrong"
 
 
 def _pairs(rows: Sequence[tuple[Placement, ...]]) -> Iterator[Placements]:

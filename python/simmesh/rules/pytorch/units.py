@@ -73,19 +73,21 @@ class Units:
         """
         left_out = set(reached)
 
-        def judge() -> Survey:
+        def judge(is_forward: bool) -> Survey:
             torch.set_num_threads(1)
             with quiet():
-                return self._by_schema(left_out) if name == BY_SCHEMA else self._of_opinfo(name)
+                if name == BY_SCHEMA:
+                    return self._by_schema(left_out)
+                return self._of_opinfo(name, is_forward)
 
-        result = _in_a_process(judge)
+        result = _in_a_process(lambda: judge(False)) or _in_a_process(lambda: judge(True))
         if result is None:
             result = Survey()
             result.skipped[name] = "its samples end the process"
         return result
 
-    def _of_opinfo(self, name: str) -> Survey:
-        calls = samples.calls_of(self._infos[name], self._is_judged_in(name))
+    def _of_opinfo(self, name: str, is_forward: bool) -> Survey:
+        calls = samples.calls_of(self._infos[name], self._is_judged_in(name), is_forward)
         calls.update(samples.derived_calls(self._rules, calls))
         judge = Judge()
         for op in sorted(calls, key=name_of):

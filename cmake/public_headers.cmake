@@ -98,7 +98,8 @@ set(simmesh_public_headers
   sharding/picture/plan_picture.h
   sharding/redistribute/plan_report.h
   sharding/redistribute/redistribute_refusals.h
-  # sharding rules and their validator
+  # sharding rules, their validator, and the rules of one's own functions
+  sharding/rules/check_rule.h
   sharding/strategies/strategy_of.h
   sharding/validate/validate.h
   sharding/validate/validate_report.h

@@ -171,16 +171,6 @@ std::vector<Tensor> partial_pieces(const Tensor& whole, ReduceOp op, std::int64_
   return pieces;
 }
 
-std::vector<Tensor> pieces_along(const Tensor& whole, const Placement& placement,
-                                 std::int64_t members, std::uint64_t seed) {
-  if (placement.is_replicate()) return std::vector<Tensor>(std::size_t(members), whole);
-  if (placement.is_partial()) return partial_pieces(whole, placement.reduce_op(), members, seed);
-  std::vector<Tensor> pieces;
-  for (std::int64_t index = 0; index < members; ++index)
-    pieces.push_back(piece_of(whole, placement, {members, index}));
-  return pieces;
-}
-
 }  // namespace
 
 Tensor piece_of(const Tensor& whole, const Placement& split, RankOf rank) {
@@ -228,6 +218,20 @@ Placement ragged_candidate(std::int64_t ranks) {
   return RaggedShard(units);
 }
 
+std::uint64_t seed_along(std::uint64_t seed, std::size_t piece, std::size_t mesh_dim) {
+  return seed * 131 + piece * 17 + mesh_dim;
+}
+
+std::vector<Tensor> pieces_along(const Tensor& whole, const Placement& placement,
+                                 std::int64_t members, std::uint64_t seed) {
+  if (placement.is_replicate()) return std::vector<Tensor>(std::size_t(members), whole);
+  if (placement.is_partial()) return partial_pieces(whole, placement.reduce_op(), members, seed);
+  std::vector<Tensor> pieces;
+  for (std::int64_t index = 0; index < members; ++index)
+    pieces.push_back(piece_of(whole, placement, {members, index}));
+  return pieces;
+}
+
 std::vector<Tensor> craft_pieces(const Tensor& whole, PlacementSpan placements, DimSpan mesh_shape,
                                  std::uint64_t seed) {
   std::vector<Tensor> pieces = {whole};
@@ -235,7 +239,7 @@ std::vector<Tensor> craft_pieces(const Tensor& whole, PlacementSpan placements, 
     std::vector<Tensor> finer;
     for (std::size_t i = 0; i < pieces.size(); ++i)
       for (Tensor& piece :
-           pieces_along(pieces[i], placements[dim], mesh_shape[dim], seed * 131 + i * 17 + dim))
+           pieces_along(pieces[i], placements[dim], mesh_shape[dim], seed_along(seed, i, dim)))
         finer.push_back(std::move(piece));
     pieces = std::move(finer);
   }

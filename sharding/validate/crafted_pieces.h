@@ -24,6 +24,12 @@ namespace simmesh {
 std::vector<Tensor> craft_pieces(const Tensor& whole, PlacementSpan placements, DimSpan mesh_shape,
                                  std::uint64_t seed);
 
+// pieces_along returns the pieces of one tensor along one mesh dim; craft_pieces goes from mesh dim
+// to mesh dim so, with a seed for each piece of the dims before.
+std::vector<Tensor> pieces_along(const Tensor& whole, const Placement& placement,
+                                 std::int64_t members, std::uint64_t seed);
+std::uint64_t seed_along(std::uint64_t seed, std::size_t piece, std::size_t mesh_dim);
+
 // piece_of returns the part of a whole tensor that a rank along one mesh dim holds under a split.
 struct RankOf {
   std::int64_t members = 1;

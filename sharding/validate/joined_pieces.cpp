@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "core/arithmetic/reductions/combine.h"
+#include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
-#include "core/ops/elementwise/pointwise.h"
 #include "sharding/placement/norm.h"
 #include "sharding/placement/shard_rule.h"
 #include "sharding/validate/crafted_pieces.h"
@@ -161,9 +161,9 @@ Tensor reduced_pieces(gsl::span<const Tensor> pieces, ReduceOp op) {
   bool adds = op == ReduceOp::sum || op == ReduceOp::avg;
   DType dtype = pieces[0].dtype();
   if (adds && keeps_unrounded() && is_floating_point(dtype)) {
-    Tensor total = pieces[0];
-    for (std::size_t rank = 1; rank < pieces.size(); ++rank) total = add(total, pieces[rank]);
-    return op == ReduceOp::avg ? div(total, double(pieces.size())) : total;
+    Tensor total = empty(pieces[0].shape(), dtype);
+    reduce_unrounded({.op = op, .operands = pieces}, total, true);
+    return total;
   }
   Tensor total = pieces[0].contiguous().clone();
   if (total.numel() == 0) return total;

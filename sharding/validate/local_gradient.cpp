@@ -8,11 +8,16 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "sharding/validate/crafted_pieces.h"
-#include "sharding/validate/joined_pieces.h"
+#include "sharding/validate/whole_of_pieces.h"
 
 namespace simmesh {
 
 namespace {
+
+const Arithmetic& exact_arithmetic() {
+  static const Arithmetic exact = Arithmetic::exact();
+  return exact;
+}
 
 bool is_floating(const TensorType& type) {
   return type.is_defined && is_floating_point(type.dtype);
@@ -115,25 +120,31 @@ bool is_differentiable(const StrategyRow& rule, std::size_t output, const WholeC
   return true;
 }
 
-std::string gradient_difference(const PlacedCall& placed, std::size_t output,
-                                const Tensor& gradient) {
+WholeGradient whole_gradient(const WholeCall& call, std::size_t output, const Tensor& of_output) {
+  ArithmeticScope scope(exact_arithmetic());
+  Gradients all =
+      gradients_of(call.op, call.attributes, call.inputs, call.outputs, output, of_output);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (is_floating(call.input_types[i])) all[i] = or_zeros(all[i], call.inputs[i]).contiguous();
+  return {output, of_output, std::move(all)};
+}
+
+std::string gradient_difference(const PlacedCall& placed, const WholeGradient& gradient) {
   const WholeCall& call = placed.call;
-  static const Arithmetic exact = Arithmetic::exact();
-  ArithmeticScope scope(exact);
-  Gradients whole =
-      gradients_of(call.op, call.attributes, call.inputs, call.outputs, output, gradient);
-  std::vector<Gradients> of_ranks = gradients_of_ranks(placed, output, gradient);
+  const std::optional<Placement>& output = placed.rule.outputs[gradient.output];
+  ArithmeticScope scope(exact_arithmetic());
+  std::vector<Gradients> of_ranks = gradients_of_ranks(placed, gradient.output, gradient.of_output);
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     if (!is_floating(call.input_types[i])) continue;
     std::vector<Tensor> pieces;
     for (std::size_t rank = 0; rank < of_ranks.size(); ++rank)
       pieces.push_back(or_zeros(of_ranks[rank][i], (*placed.pieces[i])[rank]));
-    Placements label = {label_of(*placed.rule.inputs[i], *placed.rule.outputs[output])};
+    Placements label = {label_of(*placed.rule.inputs[i], *output)};
     Dims mesh_shape = {std::int64_t(of_ranks.size())};
     KeepUnrounded sums;
-    std::string wrong =
-        what_differs({.pieces = pieces, .placements = label, .mesh_shape = mesh_shape},
-                     or_zeros(whole[i], call.inputs[i]).contiguous());
+    JoinedPieces joined{.pieces = pieces, .placements = label, .mesh_shape = mesh_shape};
+    if (make_whole(joined, gradient.of_inputs[i])) continue;
+    std::string wrong = what_differs(joined, gradient.of_inputs[i]);
     if (!wrong.empty())
       return fmt::format("gradient of input {} as {}: {}", i, to_string(label[0]), wrong);
   }

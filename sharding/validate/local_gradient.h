@@ -27,11 +27,20 @@ struct PlacedCall {
   const LocalOutputs& outputs;
 };
 
+// WholeGradient is the gradient of an output, and the gradients of the inputs of the whole call
+// that come of it.
+struct WholeGradient {
+  std::size_t output = 0;
+  Tensor of_output;
+  Gradients of_inputs;
+};
+// whole_gradient computes one, in exact arithmetic. All rules of a call share it.
+WholeGradient whole_gradient(const WholeCall& call, std::size_t output, const Tensor& of_output);
+
 // gradient_difference returns in words the difference between the gradients of the whole call and
-// those that the op's gradient rule computes on the pieces, for one output with the given whole
-// gradient; empty where the bits are equal. Sums are exact.
-std::string gradient_difference(const PlacedCall& placed, std::size_t output,
-                                const Tensor& gradient);
+// those that the op's gradient rule computes on the pieces; empty where the bits are equal. Sums
+// are exact.
+std::string gradient_difference(const PlacedCall& placed, const WholeGradient& gradient);
 
 // has_gradient is true if the gradients of a call can be compared: its op has a gradient rule, its
 // strategy doesn't compute it, and a floating input and that output take part.

@@ -6,6 +6,7 @@
 
 #include "sharding/placement/dtensor_spec.h"
 #include "sharding/strategies/strategy.h"
+#include "sharding/validate/known_results.h"
 
 namespace simmesh {
 
@@ -67,9 +68,10 @@ class LocalRun {
   std::size_t ranks() const { return groups_.size(); }
 
   // run computes the outputs of all ranks; pieces[i] are those of input i. Raises the errors of the
-  // ranks.
+  // ranks. Calls of the op are looked up in the known results, if these are given; a strategy's own
+  // computation runs on each rank.
   LocalOutputs run(const WholeCall& call, gsl::span<const std::vector<Tensor>* const> pieces,
-                   const MeshPlacements& placements) const;
+                   const MeshPlacements& placements, KnownResults* known = nullptr) const;
 
  private:
   Dims mesh_shape_;

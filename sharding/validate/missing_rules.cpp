@@ -5,6 +5,7 @@
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/ops/call.h"
 #include "core/tensor/convert.h"
 #include "sharding/validate/crafted_pieces.h"
 #include "sharding/validate/joined_pieces.h"
@@ -79,7 +80,52 @@ struct MissingRules::Trial {
   const WholeCall& call;
   const LocalRun& world;
   CraftedInputs& crafted;
-  std::vector<std::vector<std::vector<Tensor>>> shards;  // by output, candidate and rank
+  // By output, candidate and rank; made when they are asked for.
+  mutable std::vector<std::vector<std::vector<Tensor>>> known_shards = {};
+  // By input and choice; empty for an absent input.
+  std::vector<std::vector<const std::vector<Tensor>*>> pieces = {};
+
+  // Returns the pieces of an output, by rank; none where it can't be cut so.
+  const std::vector<Tensor>& shards(std::size_t output, std::size_t candidate,
+                                    const Placement& placement) const {
+    std::vector<Tensor>& known = known_shards[output][candidate];
+    if (known.empty() && can_lie(call.output_types[output], placement))
+      known = craft_pieces(call.outputs[output], Placements{placement}, world.mesh_shape(), 0);
+    return known;
+  }
+
+  // Runs the op on one rank's pieces.
+  std::vector<Tensor> run_rank(gsl::span<const std::size_t> choices, std::size_t rank) const {
+    boost::container::small_vector<Tensor, 4> own(choices.size());
+    for (std::size_t i = 0; i < choices.size(); ++i)
+      if (!pieces[i].empty()) own[i] = (*pieces[i][choices[i]])[rank];
+    return simmesh::call(call.op, {own.data(), own.size()}, call.attributes);
+  }
+
+  // Raises what the op raises on ranks whose pieces have other shapes than those of the first rank:
+  // a call that any rank refuses counts once, whatever the others compute.
+  void refuse_other_shapes(gsl::span<const std::size_t> choices) const {
+    for (std::size_t rank = 1; rank < world.ranks(); ++rank) {
+      bool are_same = true;
+      for (std::size_t i = 0; i < choices.size(); ++i) {
+        if (pieces[i].empty()) continue;
+        const std::vector<Tensor>& of_input = *pieces[i][choices[i]];
+        are_same = are_same && of_input[rank].shape() == of_input[0].shape();
+      }
+      if (!are_same) run_rank(choices, rank);
+    }
+  }
+
+  // Returns false if the first rank's results alone show that an output doesn't have a placement.
+  bool may_hold(gsl::span<const Tensor> of_first_rank, std::size_t output, std::size_t candidate,
+                const Placement& placement) const {
+    if (of_first_rank.size() != call.outputs.size()) return false;
+    const Tensor &whole = call.outputs[output], &own = of_first_rank[output];
+    if (placement.is_replicate()) return same_elements(own, whole);
+    if (!placement.splits()) return own.shape() == whole.shape();
+    const std::vector<Tensor>& expected = shards(output, candidate, placement);
+    return !expected.empty() && same_elements(own, expected[0]);
+  }
 
   // Returns true if the ranks' pieces of an output have the placement of a candidate.
   bool holds(const LocalOutputs& outputs, std::size_t output, std::size_t candidate,
@@ -88,12 +134,16 @@ struct MissingRules::Trial {
     const auto& own = outputs.of_rank;
     for (const auto& of_rank : own)
       if (of_rank.size() != call.outputs.size()) return false;  // as many as a piece has: unbind
-    if (placement.splits() && shards[output][candidate].empty()) return false;  // can't be cut so
-    if (placement.splits() || placement.is_replicate()) {
+    if (placement.splits()) {
+      const std::vector<Tensor>& expected = shards(output, candidate, placement);
+      if (expected.empty()) return false;
       for (std::size_t rank = 0; rank < own.size(); ++rank)
-        if (!same_elements(own[rank][output],
-                           placement.splits() ? shards[output][candidate][rank] : whole))
-          return false;
+        if (!same_elements(own[rank][output], expected[rank])) return false;
+      return true;
+    }
+    if (placement.is_replicate()) {
+      for (const auto& of_rank : own)
+        if (!same_elements(of_rank[output], whole)) return false;
       return true;
     }
     std::vector<Tensor> operands;
@@ -174,24 +224,23 @@ void MissingRules::judge(const WholeCall& call, const InputCandidates& candidate
   if (combinations_.empty()) return;  // too many
   SIMMESH_CHECK(combinations_.size() == count_of(tried_), "the candidates of {} changed",
                 call.op.name);
-  if (seen_.size() != call.outputs.size()) return;  // as many as a size: unbind
+  if (!has_any() || seen_.size() != call.outputs.size()) return;  // the latter for unbind
   outputs_.clear();
   for (const TensorType& type : call.output_types)
     outputs_.push_back(output_candidates(type, ranks));
   leave_out_claimed(claimed);
   watch_outputs(call);
-  Trial trial{call, world, crafted, {}};
-  for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    auto& of_output = trial.shards.emplace_back();
-    for (const Placement& placement : outputs_[i])
-      of_output.push_back(
-          placement.splits() && can_lie(call.output_types[i], placement)
-              ? craft_pieces(call.outputs[i], Placements{placement}, world.mesh_shape(), 0)
-              : std::vector<Tensor>());
-  }
+  Trial trial{call, world, crafted};
+  for (const auto& list : outputs_) trial.known_shards.emplace_back(list.size());
+  for (const auto& list : tried_) trial.pieces.emplace_back(list.size(), nullptr);
   for (Combination& combination : combinations_) {
     if (!combination.is_left || !can_be_cut(combination, call)) continue;
     combination.tried_on.set(world.ranks());
+    for (std::size_t i = 0; i < tried_.size(); ++i) {
+      if (tried_[i].empty()) continue;
+      auto& pieces = trial.pieces[i][combination.choices[i]];
+      if (!pieces) pieces = &crafted.pieces(i, {*placement_of(combination, i)});
+    }
     try_combination(combination, trial);
   }
 }
@@ -213,25 +262,45 @@ bool MissingRules::can_be_cut(const Combination& combination, const WholeCall& c
 
 // A combination that the op refuses isn't a rule.
 void MissingRules::try_combination(Combination& combination, const Trial& trial) {
-  MeshPlacements placements;
-  for (std::size_t i = 0; i < tried_.size(); ++i) {
-    const Placement* placement = placement_of(combination, i);
-    placements.inputs.push_back(placement ? std::optional(Placements{*placement}) : std::nullopt);
-  }
   const ShardingStrategy& strategy = trial.call.strategy;
-  if (strategy.compute || strategy.local_attributes)
-    return try_with_outputs(combination, trial, placements);
+  if (strategy.compute || strategy.local_attributes) return try_with_outputs(combination, trial);
   try {
-    try_each_output(combination, trial, placements);
+    try_each_output(combination, trial);
   } catch (const Error&) {
     ++tried_count_;
     combination.is_left = false;
   }
 }
 
-void MissingRules::try_each_output(Combination& combination, const Trial& trial,
-                                   const MeshPlacements& placements) {
-  LocalOutputs outputs = trial.world.run(trial.call, trial.crafted.of(placements), placements);
+// True if the first rank's results leave a candidate for each output.
+bool MissingRules::may_hold(const Combination& combination, const Trial& trial,
+                            gsl::span<const Tensor> of_first_rank) const {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    bool may = false;
+    for (std::size_t candidate = 0; candidate < outputs_[i].size() && !may; ++candidate)
+      may = combination.held[i][candidate] &&
+            trial.may_hold(of_first_rank, i, candidate, outputs_[i][candidate]);
+    if (!may) return false;
+  }
+  return true;
+}
+
+// Most combinations fall with the results of the first rank.
+void MissingRules::try_each_output(Combination& combination, const Trial& trial) {
+  gsl::span<const std::size_t> choices(combination.choices.data(), combination.choices.size());
+  LocalOutputs outputs;
+  outputs.of_rank.reserve(trial.world.ranks());
+  outputs.of_rank.push_back(trial.run_rank(choices, 0));
+  if (!may_hold(combination, trial, outputs.of_rank[0])) {
+    trial.refuse_other_shapes(choices);
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      for (std::size_t candidate = 0; candidate < outputs_[i].size(); ++candidate)
+        tried_count_ += combination.held[i][candidate];
+    combination.is_left = false;
+    return;
+  }
+  for (std::size_t rank = 1; rank < trial.world.ranks(); ++rank)
+    outputs.of_rank.push_back(trial.run_rank(choices, rank));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     Candidates still_held;
     for (std::size_t candidate = 0; candidate < outputs_[i].size(); ++candidate) {
@@ -246,8 +315,12 @@ void MissingRules::try_each_output(Combination& combination, const Trial& trial,
 
 // Tries the candidates for the placement of the outputs, which all outputs share. The ranks compute
 // one after the other, because their results depend on the placement.
-void MissingRules::try_with_outputs(Combination& combination, const Trial& trial,
-                                    MeshPlacements& placements) {
+void MissingRules::try_with_outputs(Combination& combination, const Trial& trial) {
+  MeshPlacements placements;
+  for (std::size_t i = 0; i < tried_.size(); ++i) {
+    const Placement* placement = placement_of(combination, i);
+    placements.inputs.push_back(placement ? std::optional(Placements{*placement}) : std::nullopt);
+  }
   Candidates still_held;
   for (std::size_t candidate = 0; candidate < outputs_[0].size(); ++candidate) {
     if (!combination.held[0][candidate]) continue;

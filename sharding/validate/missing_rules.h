@@ -69,9 +69,10 @@ class MissingRules {
   void watch_outputs(const WholeCall& call);
   bool can_be_cut(const Combination& combination, const WholeCall& call) const;
   void try_combination(Combination& combination, const Trial& trial);
-  void try_each_output(Combination& combination, const Trial& trial,
-                       const MeshPlacements& placements);
-  void try_with_outputs(Combination& combination, const Trial& trial, MeshPlacements& placements);
+  void try_each_output(Combination& combination, const Trial& trial);
+  bool may_hold(const Combination& combination, const Trial& trial,
+                gsl::span<const Tensor> of_first_rank) const;
+  void try_with_outputs(Combination& combination, const Trial& trial);
   // placement_of returns the placement of an input in a combination, null for an absent input.
   const Placement* placement_of(const Combination& combination, std::size_t input) const;
   bool has_partial(const Combination& combination) const;

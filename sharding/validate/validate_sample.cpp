@@ -8,12 +8,12 @@
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
 #include "sharding/strategies/strategy_of.h"
-#include "sharding/validate/claimed_rules.h"
 #include "sharding/validate/crafted_pieces.h"
 #include "sharding/validate/local_gradient.h"
 #include "sharding/validate/missing_rules.h"
 #include "sharding/validate/outputs_difference.h"
 #include "sharding/validate/rule_text.h"
+#include "sharding/validate/sized_claims.h"
 #include "sharding/validate/validation_sites.h"
 #include "sharding/validate/world_run.h"
 
@@ -56,7 +56,11 @@ class SampleValidator {
   SampleValidator(const Op& op, const ShardingStrategy& strategy, const OpSample& sample,
                   const ValidateOptions& options)
       : op_(op), strategy_(strategy), sample_(sample), options_(options) {
-    for (std::int64_t members : {2, 3, 4}) worlds_.emplace_back(Dims{members});
+    for (std::int64_t members : {2, 3, 4}) {
+      worlds_.emplace_back(Dims{members});
+      cut_anywhere_.push_back(candidates_of(sample, members, true));
+      cut_where_open_.push_back(candidates_of(sample, members, false));
+    }
     verdict_.call = call_text(sample, SampleSizes());
   }
 
@@ -82,11 +86,9 @@ class SampleValidator {
     std::optional<WholeCall> call = call_at(site);
     if (!call) return;
     ++verdict_.trials;
-    const LocalRun& world = worlds_[std::size_t(site.members - 2)];
-    InputCandidates candidates = candidates_of(sample_, site.members, true);
-    StrategyRows claimed = claimed_rules(*call, candidates, site.members);
-    CraftedInputs crafted(*call, world.mesh_shape(), site.craft_seed);
-    judge_claims(*call, claimed, world, crafted, site);
+    std::size_t world = std::size_t(site.members - 2);
+    judge_claims(*call, claims_.rules({site.members, site.sizes}, *call, cut_anywhere_[world]),
+                 site);
   }
 
   // Finds the missing rules. They don't depend on the seed of the request: the same data are always
@@ -103,9 +105,10 @@ class SampleValidator {
         std::optional<WholeCall> call = call_at(site);
         if (!call) continue;
         const LocalRun& world = worlds_[std::size_t(site.members - 2)];
-        InputCandidates candidates = candidates_of(sample_, site.members, false);
-        StrategyRows claimed;  // by their sizes, which no seed changes
-        if (seed == 0) claimed = claimed_rules(*call, candidates, site.members, ShortDims::allowed);
+        const InputCandidates& candidates = cut_where_open_[std::size_t(site.members - 2)];
+        static const StrategyRows none;  // by their sizes, which no seed changes
+        const StrategyRows& claimed =
+            seed == 0 ? short_claims_.rules({site.members, site.sizes}, *call, candidates) : none;
         CraftedInputs crafted(*call, world.mesh_shape(), site.craft_seed);
         for (MissingRules* rules : {&plain, &strided, &ragged})
           rules->judge(*call, candidates, claimed, world, crafted);
@@ -126,53 +129,70 @@ class SampleValidator {
         verdict_.missing.push_back(rule.text);
   }
 
+  // Trial is one call in exact arithmetic, and what the judgements of its rules share.
+  struct Trial {
+    const WholeCall& call;
+    const ValidationSite& site;
+    KnownResults known = {};
+    std::vector<WholeGradient> gradients = {};
+  };
+
   // Judges the claimed rules in exact arithmetic, where no order of additions and no split changes
   // a sum.
-  void judge_claims(const WholeCall& call, const StrategyRows& claimed, const LocalRun& world,
-                    CraftedInputs& crafted, const ValidationSite& site) {
+  void judge_claims(const WholeCall& call, const StrategyRows& claimed,
+                    const ValidationSite& site) {
     if (claimed.empty()) return;
     static const Arithmetic exact = Arithmetic::exact();
     ArithmeticScope scope(exact);
     WholeCall whole = whole_call(op_, strategy_, call.attributes, call.inputs);
-    for (const StrategyRow& rule : claimed) judge_rule(whole, rule, world, crafted, site);
+    Trial trial{whole, site};
+    const LocalRun& world = worlds_[std::size_t(site.members - 2)];
+    CraftedInputs crafted(whole, world.mesh_shape(), site.craft_seed, &trial.known);
+    for (const StrategyRow& rule : claimed) judge_rule(trial, rule, world, crafted);
     // With sizes for four ranks, two mesh dims of two can cut one tensor dim.
-    if (options_.judges_two_dims && site.members != 3) judge_two_dims(whole, claimed, site);
+    if (options_.judges_two_dims && site.members != 3) judge_two_dims(trial, claimed);
   }
 
-  void judge_rule(const WholeCall& call, const StrategyRow& rule, const LocalRun& world,
-                  CraftedInputs& crafted, const ValidationSite& site) {
+  void judge_rule(Trial& trial, const StrategyRow& rule, const LocalRun& world,
+                  CraftedInputs& crafted) {
     RuleVerdict& verdict = verdict_.rules[rule_text(rule)];
     ++verdict.trials;
     ++verdict_.combinations;
     if (verdict.wrong) return;
+    MeshPlacements placements = along_one_dim(rule);
     std::string wrong;
     try {
-      MeshPlacements placements = along_one_dim(rule);
       std::vector<const std::vector<Tensor>*> pieces = crafted.of(placements);
-      LocalOutputs outputs = run_claimed(world, call, pieces, placements);
+      LocalOutputs outputs = run_claimed(world, trial.call, pieces, placements, &trial.known);
       KeepUnrounded sums;
-      wrong = outputs_difference(call, outputs, placements, world.mesh_shape());
+      wrong = outputs_difference(trial.call, outputs, placements, world.mesh_shape());
       if (wrong.empty() && options_.judges_gradients)
-        wrong = gradients_differ({call, rule, pieces, outputs}, site, verdict);
+        wrong = gradients_differ({trial.call, rule, pieces, outputs}, trial, verdict);
     } catch (const Error& error) {
       wrong = fmt::format("raises {}", error.what());
     }
     if (!wrong.empty())
-      verdict.wrong = CounterExample{fmt::format("{}", site.members),
-                                     inputs_text(call, along_one_dim(rule)), wrong};
+      verdict.wrong = CounterExample{fmt::format("{}", trial.site.members),
+                                     inputs_text(trial.call, placements), wrong};
   }
 
-  static std::string gradients_differ(const PlacedCall& placed, const ValidationSite& site,
+  static std::string gradients_differ(const PlacedCall& placed, Trial& trial,
                                       RuleVerdict& verdict) {
     for (std::size_t i = 0; i < placed.call.outputs.size(); ++i) {
       if (!has_gradient(placed.call, i) || !is_differentiable(placed.rule, i, placed.call))
         continue;
       verdict.has_gradient = true;
-      Tensor gradient = drawn_like(placed.call.outputs[i], site.craft_seed + i);
-      std::string wrong = gradient_difference(placed, i, gradient);
+      std::string wrong = gradient_difference(placed, gradient_of_output(trial, i));
       if (!wrong.empty()) return fmt::format("for output {}: {}", i, wrong);
     }
     return {};
+  }
+
+  static const WholeGradient& gradient_of_output(Trial& trial, std::size_t output) {
+    for (const WholeGradient& known : trial.gradients)
+      if (known.output == output) return known;
+    Tensor drawn = drawn_like(trial.call.outputs[output], trial.site.craft_seed + output);
+    return trial.gradients.emplace_back(whole_gradient(trial.call, output, drawn));
   }
 
   // Returns multiples of 2520^2, which counts divide.
@@ -189,31 +209,28 @@ class SampleValidator {
   }
 
   // Only rules that hold along one mesh dim are combined.
-  void judge_two_dims(const WholeCall& call, const StrategyRows& claimed,
-                      const ValidationSite& site) {
-    StrategyRows rules;
+  void judge_two_dims(Trial& trial, const StrategyRows& claimed) {
+    std::vector<bool> holds;
     for (const StrategyRow& rule : claimed)
-      if (!verdict_.rules[rule_text(rule)].wrong && !is_ragged(rule)) rules.push_back(rule);
-    if (rules.empty()) return;
-    rules.push_back(StrategyRow(rules.front()));
-    for (auto* entries : {&rules.back().inputs, &rules.back().outputs})
-      for (auto& entry : *entries)
-        if (entry) entry = Replicate();
-    CraftedInputs crafted(call, square_.mesh_shape(), site.craft_seed);
-    for (const MeshPlacements& placements : claimed_over_mesh(call, rules, square_.mesh_shape())) {
+      holds.push_back(!verdict_.rules[rule_text(rule)].wrong && !is_ragged(rule));
+    const Dims& mesh_shape = square_.mesh_shape();
+    CraftedInputs crafted(trial.call, mesh_shape, trial.site.craft_seed, &trial.known);
+    for (const MeshPlacements& placements :
+         claims_.over_mesh({trial.site.members, trial.site.sizes}, trial.call, holds, mesh_shape)) {
       ++verdict_.combinations;
       std::string wrong;
       try {
-        LocalOutputs outputs = run_claimed(square_, call, crafted.of(placements), placements);
+        LocalOutputs outputs =
+            run_claimed(square_, trial.call, crafted.of(placements), placements, &trial.known);
         KeepUnrounded sums;
-        wrong = outputs_difference(call, outputs, placements, square_.mesh_shape());
+        wrong = outputs_difference(trial.call, outputs, placements, mesh_shape);
       } catch (const Error& error) {
         wrong = fmt::format("raises {}", error.what());
       }
       if (wrong.empty()) continue;
       RuleVerdict& verdict = verdict_.over_two_dims[mesh_rule_text(placements)];
       if (!verdict.wrong)
-        verdict.wrong = CounterExample{"2x2", inputs_text(call, placements), wrong};
+        verdict.wrong = CounterExample{"2x2", inputs_text(trial.call, placements), wrong};
     }
   }
 
@@ -221,7 +238,9 @@ class SampleValidator {
   const ShardingStrategy& strategy_;
   const OpSample& sample_;
   const ValidateOptions& options_;
-  std::vector<LocalRun> worlds_;
+  std::vector<LocalRun> worlds_;  // of 2, 3 and 4 ranks, as the candidates
+  std::vector<InputCandidates> cut_anywhere_, cut_where_open_;
+  SizedClaims claims_{ShortDims::left_out}, short_claims_{ShortDims::allowed};
   LocalRun square_{Dims{2, 2}};
   SampleVerdict verdict_;
 };

@@ -72,9 +72,9 @@ LocalOutputs run_in_world(const WholeCall& call, const Dims& mesh_shape,
 
 LocalOutputs run_claimed(const LocalRun& ranks, const WholeCall& call,
                          gsl::span<const std::vector<Tensor>* const> pieces,
-                         const MeshPlacements& placements) {
+                         const MeshPlacements& placements, KnownResults* known) {
   try {
-    return ranks.run(call, pieces, placements);
+    return ranks.run(call, pieces, placements, known);
   } catch (const Error& error) {
     bool communicates = std::string_view(error.what()).starts_with("[engine/world]");
     if (!call.strategy.compute || !communicates) throw;

@@ -13,9 +13,10 @@ LocalOutputs run_in_world(const WholeCall& call, const Dims& mesh_shape,
                           const MeshPlacements& placements);
 
 // run_claimed runs a call on the ranks' pieces: without a World if possible, else in one. A
-// computation that communicates asks for its rank, which shows it.
+// computation that communicates asks for its rank, which shows it. Known results are used as
+// LocalRun::run does.
 LocalOutputs run_claimed(const LocalRun& ranks, const WholeCall& call,
                          gsl::span<const std::vector<Tensor>* const> pieces,
-                         const MeshPlacements& placements);
+                         const MeshPlacements& placements, KnownResults* known = nullptr);
 
 }  // namespace simmesh

@@ -61,7 +61,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
      "sharding/strategies/matrices", "sharding/strategies/random", "sharding/strategies/neural"},
     {"sharding/propagation"},
     {"sharding/api", "sharding/validate"},
-    {"sharding/parallel"},
+    {"sharding/parallel", "sharding/rules"},
     {"ddp", "fsdp/communication", "zero/config"},
     {"fsdp/param", "zero/fetch"},
     {"fsdp/param_group", "zero/engine"},

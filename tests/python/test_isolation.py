@@ -8,6 +8,7 @@ import asyncio
 import io
 import logging
 import multiprocessing
+import multiprocessing.util
 import os
 import queue
 import random
@@ -534,3 +535,47 @@ def test_processes_that_ranks_leave_are_the_hosts() -> None:
         child.join()
     assert not multiprocessing.active_children()
     assert time.perf_counter() - begin < 60
+
+
+def test_process_ids_are_known_to_the_system() -> None:
+    """Would fail if ``psutil`` or ``/proc`` knew no process of a rank's id, if two ranks or two
+    runs had other ones, or if a signal to a rank reached the host.
+    """
+
+    def program() -> int:
+        assert Path(f"/proc/{os.getpid()}/status").is_file()
+        assert "Name" in Path("/proc/self/status").read_text()
+        os.kill(os.getpid(), 0)
+        with pytest.raises(RuntimeError, match="expected no signal to a rank"):
+            os.kill(os.getpid(), 15)
+        return os.getpid()
+
+    first = on_ranks(program)
+    assert len({*first, os.getpid()}) == 5
+    assert on_ranks(program, schedule="seeded:1") == first
+
+
+def put_variables(queue: Any) -> None:
+    """The program of a process that a rank starts."""
+    queue.put((os.environ["RANK"], os.environ["SIMMESH_TEST"]))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_of_multiprocessing_are_the_ranks(method: str) -> None:
+    """Would fail if a child had other variables, or if what it put into a queue never came."""
+
+    def program() -> Any:
+        os.environ["SIMMESH_TEST"] = str(dist.get_rank())
+        dist.barrier()
+        context: Any = multiprocessing.get_context(method)
+        queue = context.Queue()
+        process = context.Process(target=put_variables, args=(queue,))
+        process.start()
+        found = queue.get(timeout=60)
+        process.join()
+        ended: list[int] = []
+        multiprocessing.util.Finalize(queue, ended.append, (1,), exitpriority=0)()
+        return found, ended, process.exitcode
+
+    expected = [((str(rank), str(rank)), [1], 0) for rank in range(2)]
+    assert on_ranks(program, world_size=2) == expected

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import torch.distributed as dist
 
 import simmesh
@@ -211,3 +212,49 @@ def test_packages_that_are_isolated_are_named(package: str) -> None:
 
     assert "framework" in run(body, 2, isolate=[package]).isolated
     assert "framework" not in run(body, 2).isolated
+
+
+def test_patches_on_classes_of_torch_are_each_ranks_own() -> None:
+    """Would fail if another rank, or the host, saw a method that a rank replaced or added."""
+    original = vars(torch.autograd.Function)["apply"]
+    linear = torch.nn.functional.linear
+
+    def program() -> list[Any]:
+        assert vars(torch.autograd.Function)["apply"] is original
+        assert not hasattr(torch.nn.Linear, "rank")
+        torch.autograd.Function.apply = mine = lambda *_: None  # type: ignore[assignment]
+        torch.nn.functional.linear = None  # type: ignore[assignment]
+        torch.nn.Linear.rank = dist.get_rank()  # type: ignore[assignment]
+        torch.Tensor.own = dist.get_rank()  # type: ignore[attr-defined]
+        dist.barrier()
+        assert torch.autograd.Function.apply is mine
+        assert torch.nn.functional.linear is None
+        own: Any = torch.ones(1)
+        return [torch.nn.Linear.rank, own.own]
+
+    ran = simmesh.spmd_run(program, schedule="seeded:2")
+    assert ran.results == [[rank, rank] for rank in range(4)], ran.outcome.report
+    assert vars(torch.autograd.Function)["apply"] is original
+    assert torch.nn.functional.linear is linear
+    assert not hasattr(torch.Tensor, "own")
+
+
+def test_objects_with_tensors_have_the_same_pickles_in_every_run() -> None:
+    """Would fail if a pickle held an address, which is another one in every run."""
+
+    def program() -> list[float]:
+        kept = [torch.zeros(1) for _ in range(dist.get_rank())]
+        gathered: list[Any] = [None] * 4
+        own = {"step": torch.tensor(float(dist.get_rank())), "storage": kept}
+        dist.all_gather_object(gathered, own)
+        return [each["step"].item() for each in gathered]
+
+    simmesh.spmd(schedules=8)(program)()
+    kept = torch.zeros(1000)
+    first = simmesh.spmd_run(program)
+    del kept
+    ballast = [torch.zeros(1) for _ in range(100)]
+    again = simmesh.spmd_run(program)
+    assert first.results == [[0.0, 1.0, 2.0, 3.0]] * 4
+    assert first.outcome.data_hash == again.outcome.data_hash
+    assert len(ballast) == 100

@@ -108,6 +108,7 @@ class RankState:
         self.copied_views: dict[int, Any] = {}
         # The mode in which each thread of the rank computes.
         self.operators: Callable[[], AbstractContextManager[Any]] = nullcontext
+        self.process_id = 0
         self.clock_reads = 0
         self.started = 0
         self.premultiplier = 1.0

@@ -107,6 +107,7 @@ def run(
         with rank_thread():
             state = rank_state.of_rank()
             state.operators = operators_of_ranks
+            state.process_id = threading.get_native_id()
             with state.operators():
                 results[rank] = body(rank)
                 threads.end_of_program()

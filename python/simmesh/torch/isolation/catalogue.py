@@ -39,6 +39,7 @@ from simmesh.torch.isolation import (
     environment,
     locks,
     packages,
+    pickles,
     plans,
     process_id,
     process_locks,
@@ -167,5 +168,6 @@ def install(patches: Patches) -> None:
     environment.install(patches)
     working_directory.install(patches)
     packages.install(patches)
+    pickles.install(patches)
     plans.install(patches)
     sharding_caches.install(patches)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _posixsubprocess
 import os
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -49,8 +50,11 @@ class Environment:
 
 
 def install(patches: Patches) -> None:
-    """Gives the processes that a rank starts the rank's variables."""
+    """Gives the processes that a rank starts the rank's variables, those of ``multiprocessing``
+    too.
+    """
     patches.around_in_ranks(subprocess.Popen, "__init__", _start_process)
+    patches.around_in_ranks(_posixsubprocess, "fork_exec", _execute)
 
 
 # The index of ``env`` among the arguments of Popen.
@@ -61,3 +65,14 @@ def _start_process(start: Any, *arguments: Any, **options: Any) -> None:
     if len(arguments) <= _POSITION and options.get("env") is None:
         options["env"] = os.environ.copy()
     start(*arguments, **options)
+
+
+# The index of the variables among the arguments of fork_exec; None stands for C's own.
+_VARIABLES = 5
+
+
+def _execute(fork_exec: Any, *arguments: Any) -> Any:
+    if arguments[_VARIABLES] is None:
+        own = [os.fsencode(k) + b"=" + os.fsencode(v) for k, v in os.environ.items()]
+        arguments = (*arguments[:_VARIABLES], own, *arguments[_VARIABLES + 1 :])
+    return fork_exec(*arguments)

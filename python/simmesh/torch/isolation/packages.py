@@ -22,6 +22,7 @@ import torch
 from simmesh import _core
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.reachable import containers
+from simmesh.torch.isolation.torch_names import namespaces
 
 #: Packages that keep the state of their process; those that a program imports are isolated.
 KNOWN = (
@@ -45,7 +46,8 @@ _HOST = -1
 
 
 class Packages:
-    """The contents of packages and of single modules, which are swapped with the turn.
+    """The contents of packages and of single modules, and the patches on PyTorch's names, which are
+    swapped with the turn.
 
     A module that is imported in a rank is imported for all: what the import changes in modules and
     registries, all ranks have. A module that a rank makes by hand is its own.
@@ -54,6 +56,7 @@ class Packages:
     def __init__(self) -> None:
         self._names: tuple[str, ...] = ()
         self._contents = _core.OwnContents()
+        self._of_torch = _core.OwnContents()
         self._modules: dict[str, Any] = {}
         self._belonging: dict[str, bool] = {}
         self._states: dict[int, dict[str, types.ModuleType]] = {}
@@ -75,12 +78,16 @@ class Packages:
             self._contents, self._copied = _core.OwnContents(), []
         self._look_at_modules()
         self._contents.begin()
+        for namespace in namespaces():
+            self._of_torch.add(namespace)
+        self._of_torch.begin()
         self._states, self._importing, self._copies, self._rank = {}, {}, {}, _HOST
         self._count = len(sys.modules)
 
     def end(self) -> None:
         """Forgets what ranks had for themselves. The host's contents are loaded."""
         self._contents.begin()
+        self._of_torch.begin()
         self._states = {}
 
     def found(self) -> list[str]:
@@ -104,6 +111,7 @@ class Packages:
         elif len(sys.modules) != self._count:
             self._keep_modules()
         self._contents.switch_to(rank)
+        self._of_torch.switch_to(rank)
         if self._states:
             self._load_modules(rank)
         self._rank = rank
@@ -117,6 +125,7 @@ class Packages:
             if len(sys.modules) != self._count:
                 self._keep_modules()
             self._contents.keep()
+            self._of_torch.keep()
         self._importing[rank] = depth + 1
         try:
             return load(*arguments)
@@ -127,6 +136,7 @@ class Packages:
 
     def _adopt(self) -> None:
         self._contents.adopt()
+        self._of_torch.adopt()
         self._look_at_modules()
         self._copy()
         self._count = len(sys.modules)

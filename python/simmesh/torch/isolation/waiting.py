@@ -49,8 +49,10 @@ def _select(of_python: Any, read: Any, write: Any, other: Any, timeout: Any = No
 def _select_registered(of_python: Any, selector: Any, timeout: float | None = None) -> Any:
     if rank_state.has_threads():
         return outside.wait(lambda seconds: of_python(selector, seconds), timeout)
-    # An event loop's own pipe wakes it for its threads only.
-    is_alone = len(selector.get_map()) <= 1 and not rank_state.of_rank().foreign_threads()
+    # An event loop's own pipe wakes it for its threads only. Pipes to processes have no data.
+    files = selector.get_map().values()
+    is_loop = len(files) <= 1 and all(file.data is not None for file in files)
+    is_alone = is_loop and not rank_state.of_rank().foreign_threads()
     real = min(timeout, outside.LOOK) if is_alone and timeout is not None else timeout
     found = of_python(selector, real)
     if timeout is not None and timeout > 0 and not found:

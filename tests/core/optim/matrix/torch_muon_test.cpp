@@ -13,7 +13,7 @@ namespace {
 
 using simmesh::testing::expect_error;
 
-std::vector<double> elements_of(const Tensor& tensor) {
+std::vector<double> matrix_elements(const Tensor& tensor) {
   Tensor wide = converted(tensor.contiguous(), DType::float64);
   return {wide.values<double>().begin(), wide.values<double>().end()};
 }
@@ -101,7 +101,7 @@ TEST(TorchMuon, LooksAheadWithNesterov) {
   options.iteration.steps = 0;
   Tensor ahead = muon_direction(buffer, gradient, options);
   EXPECT_EQ(buffer.values<float>()[0], 2.0F);
-  EXPECT_EQ(elements_of(ahead)[0], elements_of(ahead)[1]);
+  EXPECT_EQ(matrix_elements(ahead)[0], matrix_elements(ahead)[1]);
   buffer.mutable_values<float>()[1] = -2.0F;
   options.nesterov = false;
   Tensor mean = muon_direction(buffer, gradient, options);  // of (3, 1)
@@ -109,7 +109,7 @@ TEST(TorchMuon, LooksAheadWithNesterov) {
   buffer.mutable_values<float>()[0] = 2.0F;
   buffer.mutable_values<float>()[1] = -2.0F;
   Tensor further = muon_direction(buffer, gradient, options);  // of (3.5, 2.5)
-  EXPECT_LT(elements_of(mean)[1], elements_of(further)[1]);
+  EXPECT_LT(matrix_elements(mean)[1], matrix_elements(further)[1]);
 }
 
 }  // namespace

@@ -105,7 +105,8 @@ def _place(lines: Sequence[str], name: str) -> str:
 def _json(verdict: _Verdict) -> dict[str, Any]:
     check = verdict.check
     found: dict[str, Any] = {
-        "file": verdict.file, "line": verdict.rule.line, "name": verdict.rule.name, "rule": verdict.rule.text,
+        "file": verdict.file, "line": verdict.rule.line, "name": verdict.rule.name,
+        "rule": verdict.rule.text,
     }  # fmt: skip
     if check is None:
         return {**found, "verdict": "not judged", "problem": verdict.problem}

@@ -111,6 +111,17 @@ def test_the_rule_that_pytorch_has_is_taken() -> None:
         simmesh.rulecheck(torch.relu, inputs=["mn"])
 
 
+def test_an_operator_is_judged_on_samples_of_pytorch() -> None:
+    """Would fail if samples were read wrongly, or sizes that arguments name were changed."""
+    for operator in (aten.mm.default, aten.native_layer_norm.default):
+        check = simmesh.rulecheck(operator, unclaimed=False, meshes=[(2,)])
+        assert check.holds, check.text
+    with pytest.raises(ValueError, match="expected -1 among the sizes"):
+        simmesh.rulecheck(aten.view.default, inputs=[(4, 4), (16,)])
+    with pytest.raises(ValueError, match="PyTorch has no samples that call it"):
+        simmesh.rulecheck(aten.softmax.int)
+
+
 def test_placements_without_a_meaning_of_their_own_are_left_out() -> None:
     indices = simmesh.RuleInput("m", torch.tensor([0, 3, 1]))
     check = simmesh.rulecheck(aten.embedding.default, inputs=[(5, "n"), indices])

@@ -173,7 +173,10 @@ def call_of(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Call, 
     if any(isinstance(dim, str) for each in tensors for dim in each.dims):
         return Call(function, tuple(slots), named), tensors
     # Where no input has letters, dims of equal size vary together.
-    numbered = [RuleInput([f"size {dim}" for dim in each.dims], each.values) for each in tensors]
+    numbered = [
+        each if each.is_fixed else RuleInput([f"size {dim}" for dim in each.dims], each.values)
+        for each in tensors
+    ]
     return Call(function, tuple(slots), named), numbered
 
 

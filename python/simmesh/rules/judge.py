@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,8 @@ def rulecheck(
             the types of an autograd function with a hook of spmd_types.
         inputs: for each input letters for its dims ("mk"), or a shape. The sizes of letters vary,
             numbers beside letters don't; where no input has letters, equal sizes vary together. A
-            RuleInput also has the values of indices and masks; a RuleArgument is no tensor.
+            RuleInput also has the values of indices and masks; a RuleArgument is no tensor. An
+            operator of PyTorch without a rule and inputs is judged on PyTorch's own samples.
         whole: gives what is right for whole inputs; by default the function itself, on one rank.
         meshes: sizes of the meshes; a mesh of two dims has every pair of rows.
         values: "any" draws floating numbers and computes by exact arithmetic; "whole" draws small
@@ -63,6 +65,12 @@ def rulecheck(
     Raises ValueError for a rule or inputs that can't be read.
     """
     _check_options(meshes, values, pieces, schedules)
+    if inputs is None and rule is None and hasattr(function, "_schema"):
+        options = {
+            "whole": whole, "meshes": meshes, "values": values, "backward": backward,
+            "unclaimed": unclaimed, "pieces": pieces, "seed": seed, "ranks": ranks,
+        }  # fmt: skip
+        return _judge_samples(function, options)
     from simmesh.rules.forms import read
 
     judged = read(function, rule, inputs)
@@ -114,6 +122,21 @@ def _judge_apart(
 
     found: RuleCheck | None = one_device(judge_and_look)
     return found
+
+
+def _judge_samples(operator: Any, options: dict[str, Any]) -> RuleCheck:
+    """The verdict on an operator's own rule for the calls that PyTorch's samples make."""
+    from simmesh.rules.samples import sample_calls
+
+    total = RuleCheck(str(operator))
+    for call in sample_calls(operator):
+        function = functools.partial(operator, **call.keywords) if call.keywords else operator
+        try:
+            total.add(rulecheck(function, None, call.inputs, **options))
+        except ValueError as error:
+            total.left_out.append(f"a sample: {error}")
+    total.refuted.sort(key=lambda each: each.order)
+    return total
 
 
 def _check_options(

@@ -23,11 +23,13 @@ class RuleInput:
 
     ``dims`` has a letter for each dim whose size varies, as in "mk" or ("m", 8), where 8 is a
     fixed size. ``values`` is a tensor whose values, repeated, the input has: indices or a mask;
-    None draws floating numbers.
+    None draws floating numbers. ``is_fixed`` keeps sizes where no input has letters, which vary
+    else.
     """
 
     dims: str | Sequence[str | int]
     values: Any = None
+    is_fixed: bool = False
 
     def __post_init__(self) -> None:
         dims = self.dims.replace(" ", "") if isinstance(self.dims, str) else self.dims

@@ -66,8 +66,10 @@ def _under_register_sharding(registered: Any) -> Any:
 def registered_rule(operator: Any, call: Call, inputs: Sequence[RuleInput]) -> Rule:
     """The rule that the installed PyTorch has for an operator.
 
-    Raises ValueError where it has none.
+    Raises ValueError where it has none, and for sizes among the arguments that DTensor would change
+    on each rank: -1 stands for such a size.
     """
+    _expect_same_arguments(operator, call)
     single = _registry("op_single_dim_strategy_funcs").get(operator)
     if single is not None:
         return rule_of_strategy(operator, single, call, inputs, "single_dim")
@@ -82,6 +84,20 @@ def registered_rule(operator: Any, call: Call, inputs: Sequence[RuleInput]) -> R
         return rule_of_strategy(operator, custom, call, inputs, "register_sharding")
     ask = functools.partial(_ask_strategy, operator, strategy, call)
     return _Asked(ask, call, inputs, _output_count(operator, call)).rule()
+
+
+def _expect_same_arguments(operator: Any, call: Call) -> None:
+    place = _registry("op_to_shape_and_stride_idx").get(operator)
+    if place is None:
+        return
+    place = place[0] if isinstance(place, tuple) else place
+    arguments = call.arguments([None] * sum(call.is_tensor))
+    sizes = arguments[place] if place < len(arguments) else ()
+    if isinstance(sizes, (list, tuple)) and -1 not in sizes:
+        raise ValueError(
+            f"[rules] {operator}: expected -1 among the sizes {list(sizes)}, since DTensor gives "
+            "each rank others, got none"
+        )
 
 
 def rule_of_strategy(
@@ -141,14 +157,19 @@ def _ask_strategy(
         [Replicate(), *map(Shard, range(tensor.dim())), *([Partial()] if _sums(tensor) else [])]
         for tensor in tensors
     ]
-    rows = []
+    rows: list[Any] = []
+    failure: Exception | None = None
     for placements in itertools.product(*choices):
         inputs = [
             OpStrategy([OpSpec(_spec(tensor, placement, ranks), input_specs=())])
             for tensor, placement in zip(tensors, placements)
         ]
         schema = OpSchema(operator, tuple(call.arguments(inputs)), call.keywords())
-        found = strategy(schema)
+        try:
+            found = strategy(schema)
+        except Exception as error:  # a strategy may refuse placements
+            failure = error
+            continue
         for each in getattr(found, "strategies", ()):
             if each.input_specs is None:
                 continue
@@ -158,6 +179,8 @@ def _ask_strategy(
             row = (of_outputs, [spec.placements[0] for spec in each.input_specs])
             if row not in rows:
                 rows.append(row)
+    if not rows and failure is not None:
+        raise failure
     return rows
 
 

@@ -40,7 +40,7 @@ class RuleCounterExample:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What smaller counter-examples have less of: the mesh, sizes, and placements."""
+        """The key of the smallest counter-example: by mesh, then sizes, then placements."""
         numels = sum(math.prod(shape) for shape in self.shapes)
         cuts = sum(each.kind != "replicate" for row in self.rows for each in row.inputs)
         return len(self.mesh), self.mesh, numels, self.shapes, cuts, str(self.rows)
@@ -111,6 +111,18 @@ class RuleCheck:
             shapes = ", ".join(map(str, map(list, first)))
             lines.append(f"  left out {len(self.refused)} sizes, the first inputs {shapes}: {why}")
         return "\n".join(lines)
+
+    def add(self, other: RuleCheck) -> None:
+        """Adds the verdict on other inputs of the same function."""
+        self.refuted += other.refuted
+        self.unclaimed += [row for row in other.unclaimed if row not in self.unclaimed]
+        self.covered += other.covered
+        self.coverable += other.coverable
+        self.trials += other.trials
+        self.refused.update(other.refused)
+        self.readings += other.readings
+        self.left_out += [each for each in other.left_out if each not in self.left_out]
+        self.communicates |= other.communicates
 
     def check(self) -> RuleCheck:
         """Raises RuleRefuted where the rule doesn't hold; returns itself else."""

@@ -374,3 +374,19 @@ def test_one_device_needs_no_process_group() -> None:
         y = typed.all_reduce(typed.reinterpret(y, "tp", src=V, dst=P), "tp", dst=I)
         assert typed.all_gather(y, "tp", src=S(0), dst=R).tolist() == [[1.0, 1.0], [1.0, 1.0]]
         assert typed.type_of(y) == {}
+
+
+def test_a_test_of_ranks_can_be_checked_as_a_whole() -> None:
+    """Would fail if the option of the test runner checked nothing, or took any word."""
+
+    def program() -> None:
+        mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("tp",))
+        x = torch.ones(2, requires_grad=True)
+        typed.assert_type(x, {mesh.get_group("tp"): I})
+        x + typed.assert_type(torch.ones(2), {mesh.get_group("tp"): V})
+
+    with pytest.raises(typed.SpmdTypeError, match="cannot mix"):
+        simmesh.spmd(world_size=2, schedules=1, typed="strict")(program)()
+    simmesh.spmd(world_size=2, schedules=1)(program)()
+    with pytest.raises(ValueError, match="typed: expected 'strict', 'permissive'"):
+        simmesh.spmd(typed="lenient")(program)

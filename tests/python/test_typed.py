@@ -211,6 +211,10 @@ def test_global_checking_follows_cuts() -> None:
                 torch.softmax(x, 1)
             with typed.local():
                 typed.type_of(torch.softmax(x, 1))
+            assert typed.type_of(x.sum(0, True), "tp") == S(1)
+            with pytest.raises(typed.SpmdTypeError, match="non-linear"):
+                torch.div(terms, 2, rounding_mode="floor")
+            assert typed.type_of(terms.flatten(0, 1), "tp") == P
             return typed.type_of(terms, "tp"), typed.partition_spec_of(x)
 
     assert on_ranks(program)[0] == (P, PartitionSpec(None, "tp"))

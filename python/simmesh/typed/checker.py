@@ -138,16 +138,13 @@ def infer(call: Operation, needs: Sequence[bool], results: Sequence[Any]) -> tup
         return _core.typed.infer(op, given, context, call.dims, call.keeps_dim, dims)
 
     try:
-        if followed is None:
-            types = naming.types(run(None, False))
-            if call.exact_op is not None and "P" in types.values():
-                run(None, False, call.exact_op)
-            return types, ()
-        found = run(followed, True)
+        found = run(followed, followed is not None)
         types, cuts = naming.types(found), naming.cuts(found)
-        if followed < every:
+        if followed is not None and followed < every:
             types |= naming.types(run(every - followed, False))
-        return types, cuts
+        if call.exact_op is not None and "P" in types.values():
+            run(None, False, call.exact_op)
+        return types, cuts if followed is not None else ()
     except _core.typed.TypeRefusal as refusal:
         axis = refusal.args[1]
         possible = candidates(call, needs, naming, axis, run) if axis else []

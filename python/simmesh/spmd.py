@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shlex
@@ -19,6 +20,10 @@ from simmesh.replay_file import Replay
 
 #: The most ranks of a run.
 RANKS_MAX = 10_000
+
+
+#: The ways in which the types of plain tensors are checked.
+TYPED = ("strict", "permissive", "strict, global", "permissive, global")
 
 
 class SpmdFailure(AssertionError):
@@ -58,6 +63,7 @@ class Options:
     allow_strided: bool = False
     local: str = field(default_factory=lambda: settings.local)
     check_accesses: bool = True
+    typed: str | None = None
 
     def __post_init__(self) -> None:
         """Raises ValueError for options that are out of range. The run checks the names of
@@ -84,6 +90,11 @@ class Options:
         if self.local not in ("plain", "exact"):
             raise ValueError(
                 f"[python/spmd] local: expected 'plain' or 'exact', got {self.local!r}"
+            )
+        if self.typed not in (None, *TYPED):
+            raise ValueError(
+                f"[python/spmd] typed: expected {', '.join(map(repr, TYPED))} or None, got "
+                f"{self.typed!r}"
             )
         if isinstance(self.isolate, str):
             raise ValueError(
@@ -119,11 +130,12 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     The options are ``world_size``, ``schedules``, ``arithmetic``, ``release``, ``seed``,
     ``isolate``, ``timeout`` (in seconds of wall time for which a rank keeps the turn), ``backend``,
-    ``allow_strided``, ``local`` and ``check_accesses``. With ``local="exact"`` every sharding has
-    the bits of one device, and accesses to buffers of operations that were not waited for are
-    reported unless ``check_accesses`` is False. All schedules must give equal bits, of the
-    collectives' results and of the ranks' return values. The first failure is shortened and raised:
-    a rank's exception as itself with the report as a note, everything else as SpmdFailure.
+    ``allow_strided``, ``local``, ``check_accesses`` and ``typed``. With ``local="exact"`` every
+    sharding has the bits of one device, and accesses to buffers of operations that were not waited
+    for are reported unless ``check_accesses`` is False. ``typed="strict"`` checks the types that
+    plain tensors have on mesh axes. All schedules must give equal bits, of the collectives'
+    results and of the ranks' return values. The first failure is shortened and raised: a rank's
+    exception as itself with the report as a note, everything else as SpmdFailure.
     """
     if function is None:
         return lambda test: spmd(test, **options)
@@ -207,7 +219,8 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any, test: st
 
     def body(rank: int) -> Any:
         dist.init_process_group(options.backend)
-        result = program()
+        with _types_checked(options.typed):
+            result = program()
         if iscoroutine(result) or isgenerator(result) or isasyncgen(result):
             raise TypeError(
                 "[python/spmd] expected a function that runs when it is called, got one whose body "
@@ -230,6 +243,15 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any, test: st
     if ran.outcome.kind == "blocked":
         settings.spoiled = ran.outcome.message
     return Trial(schedule, ran.outcome, ran.results)
+
+
+def _types_checked(typed: str | None) -> contextlib.AbstractContextManager[None]:
+    if typed is None:
+        return contextlib.nullcontext()
+    from simmesh.typed import typecheck
+
+    mode, _, scope = typed.partition(", ")
+    return typecheck(mode, local=scope != "global")
 
 
 def _fail(program: Callable[[], Any], found: Exploration, options: Options, name: str) -> None:

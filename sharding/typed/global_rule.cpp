@@ -12,19 +12,17 @@ namespace simmesh::typed {
 
 namespace {
 
-using std::string_view_literals::operator""sv;
-
 // Operations on each element by itself, of one tensor and of two.
-constexpr std::array pointwise_of_one = {
-    "abs"sv,        "add_scalar"sv, "clamp"sv,      "clone"sv,      "contiguous"sv, "cos"sv,
-    "detach"sv,     "div_scalar"sv, "dropout"sv,    "erf"sv,        "exp"sv,        "float"sv,
-    "gelu"sv,       "isnan"sv,      "log"sv,        "mul_scalar"sv, "neg"sv,        "ones_like"sv,
-    "positive"sv,   "pow"sv,        "reciprocal"sv, "relu"sv,       "rsqrt"sv,      "scalar_add"sv,
-    "scalar_div"sv, "scalar_mul"sv, "scalar_sub"sv, "sigmoid"sv,    "sign"sv,       "silu"sv,
-    "sin"sv,        "sqrt"sv,       "square"sv,     "sub_scalar"sv, "tanh"sv,       "to"sv,
-    "zeros_like"sv};
-constexpr std::array pointwise_of_two = {"add"sv,     "sub"sv,     "mul"sv,     "div"sv,
-                                         "maximum"sv, "minimum"sv, "greater"sv, "pow_tensor"sv};
+constexpr std::array<std::string_view, 37> pointwise_of_one = {
+    "abs",        "add_scalar", "clamp",      "clone",      "contiguous", "cos",
+    "detach",     "div_scalar", "dropout",    "erf",        "exp",        "float",
+    "gelu",       "isnan",      "log",        "mul_scalar", "neg",        "ones_like",
+    "positive",   "pow",        "reciprocal", "relu",       "rsqrt",      "scalar_add",
+    "scalar_div", "scalar_mul", "scalar_sub", "sigmoid",    "sign",       "silu",
+    "sin",        "sqrt",       "square",     "sub_scalar", "tanh",       "to",
+    "zeros_like"};
+constexpr std::array<std::string_view, 8> pointwise_of_two = {
+    "add", "sub", "mul", "div", "maximum", "minimum", "greater", "pow_tensor"};
 
 bool is_one_of(gsl::span<const std::string_view> names, std::string_view op) {
   return std::find(names.begin(), names.end(), op) != names.end();

@@ -1,5 +1,5 @@
-"""The files and commands on the pages about Python, exact PyTorch, rules and recording print what
-the pages show.
+"""The files and commands on the pages about Python, exact PyTorch, rules, types and recording print
+what the pages show.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from repository import ROOT
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 EXACT = (ROOT / "docs" / "exact_pytorch.md").read_text(encoding="utf-8")
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+TYPED = (ROOT / "docs" / "typed.md").read_text(encoding="utf-8")
 RECORDING = (ROOT / "docs" / "record_cases.md").read_text(encoding="utf-8")
+PAGES = PAGE + EXACT + RULES + TYPED
 SESSIONS = re.findall(
-    r"```python\n# (\S+)\n(.*?)```\n\n```text\n\$ (.*?)\n(.*?)```", PAGE + EXACT + RULES, re.DOTALL
+    r"```python\n# (\S+)\n(.*?)```\n\n```text\n\$ (.*?)\n(.*?)```", PAGES, re.DOTALL
 )
 
 
@@ -40,7 +42,7 @@ def holds_in_order(output: str, shown: str) -> str | None:
 
 def test_the_pages_have_sessions() -> None:
     """Would fail if the sessions were no longer found, and so no longer run."""
-    assert len(SESSIONS) == (PAGE + EXACT + RULES).count("```python") >= 7
+    assert len(SESSIONS) == PAGES.count("```python") >= 7
 
 
 @pytest.mark.parametrize(

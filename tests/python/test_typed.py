@@ -211,6 +211,10 @@ def test_global_checking_follows_cuts() -> None:
                 torch.softmax(x, 1)
             with typed.local():
                 typed.type_of(torch.softmax(x, 1))
+            assert typed.type_of(x.sum(0, True), "tp") == S(1)
+            with pytest.raises(typed.SpmdTypeError, match="non-linear"):
+                torch.div(terms, 2, rounding_mode="floor")
+            assert typed.type_of(terms.flatten(0, 1), "tp") == P
             return typed.type_of(terms, "tp"), typed.partition_spec_of(x)
 
     assert on_ranks(program)[0] == (P, PartitionSpec(None, "tp"))
@@ -374,3 +378,19 @@ def test_one_device_needs_no_process_group() -> None:
         y = typed.all_reduce(typed.reinterpret(y, "tp", src=V, dst=P), "tp", dst=I)
         assert typed.all_gather(y, "tp", src=S(0), dst=R).tolist() == [[1.0, 1.0], [1.0, 1.0]]
         assert typed.type_of(y) == {}
+
+
+def test_a_test_of_ranks_can_be_checked_as_a_whole() -> None:
+    """Would fail if the option of the test runner checked nothing, or took any word."""
+
+    def program() -> None:
+        mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("tp",))
+        x = torch.ones(2, requires_grad=True)
+        typed.assert_type(x, {mesh.get_group("tp"): I})
+        x + typed.assert_type(torch.ones(2), {mesh.get_group("tp"): V})
+
+    with pytest.raises(typed.SpmdTypeError, match="cannot mix"):
+        simmesh.spmd(world_size=2, schedules=1, typed="strict")(program)()
+    simmesh.spmd(world_size=2, schedules=1)(program)()
+    with pytest.raises(ValueError, match="typed: expected 'strict', 'permissive'"):
+        simmesh.spmd(typed="lenient")(program)

@@ -27,6 +27,7 @@ def assert_type(tensor: Any, type: Any, partition_spec: Any = None) -> Any:
     """
     if isinstance(tensor, (list, tuple)):
         return tensor.__class__([assert_type(each, type, partition_spec) for each in tensor])
+    __tracebackhide__ = True
     _before_stating()
     if isinstance(type, PartitionSpec) and partition_spec is None:
         type, partition_spec = {}, type
@@ -68,6 +69,7 @@ def _note_stated(tensor: Any) -> None:
 
 
 def _take(tensor: Any, naming: Naming, call: Any, texts: Any, op: str = "assert_type") -> None:
+    __tracebackhide__ = True
     try:
         found = call()
     except _core.typed.TypeRefusal as refusal:
@@ -148,6 +150,7 @@ def assert_type_like(tensor: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
 
 def mutate_type(tensor: torch.Tensor, axis: Any, *, src: AnyType, dst: AnyType) -> torch.Tensor:
     """Replaces the type of a tensor on an axis, which must be ``src``; returns the tensor."""
+    __tracebackhide__ = True
     _before_stating()
     of, texts = axis_of(axis), (repr(as_type(src)), repr(as_type(dst).on(tensor.dim())))
     if of.size == 1:
@@ -165,6 +168,7 @@ def mutate_type(tensor: torch.Tensor, axis: Any, *, src: AnyType, dst: AnyType) 
 
 def reinterpret_no_grad(tensor: torch.Tensor, axis: Any, *, dst: AnyType) -> torch.Tensor:
     """Turns R into I or I into R on a tensor that needs no gradient; returns the tensor."""
+    __tracebackhide__ = True
     _before_stating()
     of = axis_of(axis)
     if of.size == 1:

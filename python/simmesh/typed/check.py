@@ -59,10 +59,13 @@ def check(
     (chosen,) = layouts_of(None if layout is None else [layout], ranks)
     takes_mesh = bool(inspect.signature(program).parameters)
     held = _observe(program, chosen, takes_mesh, mode, options)
-    one = None
-    if one_device and takes_mesh:
-        one = _on_one_device(program, chosen.on_one_device(), mode, options)
-    return Judge(held, chosen, one).verdict()
+    one, note = None, "not compared with one device"
+    if one_device:
+        one, note = _on_one_device(program, chosen.on_one_device(), takes_mesh, mode, options)
+    verdict = Judge(held, chosen, one).verdict()
+    if one is None:
+        verdict.notes.insert(0, note)
+    return verdict
 
 
 def checked(**options: Any) -> Callable[[Program], Callable[..., None]]:
@@ -117,10 +120,13 @@ def _observe(
 
 
 def _on_one_device(
-    program: Program, layout: Layout, mode: str | None, options: dict[str, Any]
-) -> dict[Key, Entry] | None:
-    """The tensors of one device; None for a program that doesn't run there."""
+    program: Program, layout: Layout, takes_mesh: bool, mode: str | None, options: dict[str, Any]
+) -> tuple[dict[Key, Entry] | None, str]:
+    """The tensors of one device; None, and the reason, for a program that doesn't run there."""
+    if not takes_mesh:
+        return None, "the program takes no mesh, so it wasn't run on one device"
     try:
-        return _observe(program, layout, True, mode, options, is_whole=True)[0]
-    except Exception:
-        return None
+        return _observe(program, layout, True, mode, options, is_whole=True)[0], ""
+    except Exception as error:
+        first = str(error).partition("\n")[0]
+        return None, f"the program doesn't run on one device: {type(error).__name__}: {first}"

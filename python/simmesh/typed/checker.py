@@ -29,6 +29,7 @@ class Checker(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Runs a function and types its results."""
+        __tracebackhide__ = True
         kwargs = kwargs or {}
         if self.is_paused or _passes(func) or _has_dtensor(args):
             return func(*args, **kwargs)
@@ -60,6 +61,7 @@ def _has_dtensor(args: Sequence[Any]) -> bool:
 
 def check_loss(args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     """Raises SpmdTypeError for a loss whose gradient of 1 isn't right on every rank."""
+    __tracebackhide__ = True
     loss = args[0]
     gradient = kwargs.get("gradient", args[1] if len(args) > 1 else None)
     naming = Naming([types_on(loss) or {}])
@@ -95,6 +97,7 @@ def _grad(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 
 
 def _run_local(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    __tracebackhide__ = True
     call = operation(func, args, kwargs)
     needs = [each.needs_gradient for each in call.operands]
     result = func(*unwrapped(args), **unwrapped(kwargs))
@@ -112,6 +115,7 @@ def _run_local(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any
 
 def infer(call: Operation, needs: Sequence[bool], results: Sequence[Any]) -> tuple[Types, Cuts]:
     """The types and cuts of a call's results. Raises SpmdTypeError where they have none."""
+    __tracebackhide__ = True
     operands = [each.value for each in call.operands]
     _retag(operands)
     own = [types_on(each) or {} for each in operands]
@@ -134,16 +138,13 @@ def infer(call: Operation, needs: Sequence[bool], results: Sequence[Any]) -> tup
         return _core.typed.infer(op, given, context, call.dims, call.keeps_dim, dims)
 
     try:
-        if followed is None:
-            types = naming.types(run(None, False))
-            if call.exact_op is not None and "P" in types.values():
-                run(None, False, call.exact_op)
-            return types, ()
-        found = run(followed, True)
+        found = run(followed, followed is not None)
         types, cuts = naming.types(found), naming.cuts(found)
-        if followed < every:
+        if followed is not None and followed < every:
             types |= naming.types(run(every - followed, False))
-        return types, cuts
+        if call.exact_op is not None and "P" in types.values():
+            run(None, False, call.exact_op)
+        return types, cuts if followed is not None else ()
     except _core.typed.TypeRefusal as refusal:
         axis = refusal.args[1]
         possible = candidates(call, needs, naming, axis, run) if axis else []

@@ -33,6 +33,7 @@ def all_reduce(
 
     To R, the backward pass adds up the gradients too; to I it does nothing.
     """
+    __tracebackhide__ = True
     return _call(
         all_reduce, x, axis, src=src, dst=dst, inplace=inplace, op_dtype=op_dtype,
         out_dtype=out_dtype, backward_options=backward_options,
@@ -47,6 +48,7 @@ def all_gather(
     """Gives every rank all tensors: V to R or I stacks them along a new dim ``gather_dim``, S(d)
     concatenates them along dim d. ``split_sizes`` are the ranks' sizes of dim d.
     """
+    __tracebackhide__ = True
     return _call(
         all_gather, x, axis, src=src, dst=dst, gather_dim=gather_dim, split_sizes=split_sizes,
         op_dtype=op_dtype, out_dtype=out_dtype, backward_options=backward_options,
@@ -62,6 +64,7 @@ def reduce_scatter(
     """Adds up the terms of a sum, of which each rank gets its part: P to V takes dim
     ``scatter_dim`` apart, P to S(d) cuts dim d.
     """
+    __tracebackhide__ = True
     return _call(
         reduce_scatter, x, axis, src=src, dst=dst, scatter_dim=scatter_dim,
         split_sizes=split_sizes, op_dtype=op_dtype, out_dtype=out_dtype,
@@ -77,6 +80,7 @@ def all_to_all(
     out_dtype: torch.dtype | None = None, backward_options: Mapping[str, Any] | None = None,
 ) -> torch.Tensor:  # fmt: skip
     """Exchanges slices: V to V swaps the axis with a dim, S(i) to S(j) moves the cut."""
+    __tracebackhide__ = True
     return _call(
         all_to_all, x, axis, src=src, dst=dst, split_dim=split_dim, concat_dim=concat_dim,
         output_split_sizes=output_split_sizes, input_split_sizes=input_split_sizes,
@@ -90,6 +94,7 @@ def redistribute(
     backward_options: Mapping[str, Any] | None = None,
 ) -> torch.Tensor:  # fmt: skip
     """Leads from one type to another by the collective or conversion that keeps the meaning."""
+    __tracebackhide__ = True
     return _call(redistribute, x, axis, src=src, dst=dst, op_dtype=op_dtype, out_dtype=out_dtype,
                  backward_options=backward_options)  # fmt: skip
 
@@ -100,6 +105,7 @@ def convert(
     backward_options: Mapping[str, Any] | None = None,
 ) -> torch.Tensor:  # fmt: skip
     """Changes the type and keeps the meaning, without communication in the forward pass."""
+    __tracebackhide__ = True
     return _call(convert, x, axis, src=src, dst=dst, expert_mode=expert_mode, op_dtype=op_dtype,
                  out_dtype=out_dtype, backward_options=backward_options)  # fmt: skip
 
@@ -110,6 +116,7 @@ def reinterpret(
     backward_options: Mapping[str, Any] | None = None,
 ) -> torch.Tensor:  # fmt: skip
     """Changes the type and keeps the elements, which may mean something else then."""
+    __tracebackhide__ = True
     return _call(reinterpret, x, axis, src=src, dst=dst, expert_mode=expert_mode,
                  op_dtype=op_dtype, out_dtype=out_dtype,
                  backward_options=backward_options)  # fmt: skip
@@ -121,6 +128,7 @@ def shard(
     backward_options: Mapping[str, Any] | None = None,
 ) -> torch.Tensor:  # fmt: skip
     """Takes the own piece of a tensor: ``convert`` to S(d)."""
+    __tracebackhide__ = True
     return _call(shard, x, axis, src=src, dst=dst, op_dtype=op_dtype, out_dtype=out_dtype,
                  backward_options=backward_options)  # fmt: skip
 
@@ -131,6 +139,7 @@ def unshard(
     backward_options: Mapping[str, Any] | None = None,
 ) -> torch.Tensor:  # fmt: skip
     """Gathers the pieces of a tensor: ``all_gather`` from S(d)."""
+    __tracebackhide__ = True
     return _call(unshard, x, axis, src=src, dst=dst, op_dtype=op_dtype, out_dtype=out_dtype,
                  backward_options=backward_options)  # fmt: skip
 
@@ -140,12 +149,14 @@ def invariant_to_replicate(
     out_dtype: torch.dtype | None = None, backward_options: Mapping[str, Any] | None = None,
 ) -> torch.Tensor:  # fmt: skip
     """Lets ranks use one computation's result differently: ``convert`` from I to R."""
+    __tracebackhide__ = True
     return _call(invariant_to_replicate, x, axis, op_dtype=op_dtype, out_dtype=out_dtype,
                  backward_options=backward_options)  # fmt: skip
 
 
 def _call(function: Any, x: torch.Tensor, axis: Any, **given: Any) -> torch.Tensor:
     """Lets modes see the call, and then runs it."""
+    __tracebackhide__ = True
     if has_torch_function_unary(x):
         result: torch.Tensor = handle_torch_function(function, (x,), x, axis, **given)
         return result
@@ -153,6 +164,7 @@ def _call(function: Any, x: torch.Tensor, axis: Any, **given: Any) -> torch.Tens
 
 
 def _run(op: str, x: torch.Tensor, axis: MeshAxis, given: Mapping[str, Any]) -> torch.Tensor:
+    __tracebackhide__ = True
     src, dst = _ends(x, given)
     found = _resolved(op, src, dst, bool(given.get("expert_mode")))
     move = Move(found[0], type_of_text(found[1]), type_of_text(found[2]), axis, is_expert=True,
@@ -175,6 +187,7 @@ def _ends(x: torch.Tensor, given: Mapping[str, Any]) -> tuple[SpmdType, SpmdType
 
 
 def _resolved(op: str, src: SpmdType, dst: SpmdType, is_expert: bool) -> Any:
+    __tracebackhide__ = True
     try:
         return _core.typed.resolve(op, repr(src), repr(dst), is_expert)
     except _core.typed.TypeRefusal as refusal:
@@ -220,6 +233,7 @@ def _all_to_all(move: Move, given: Mapping[str, Any]) -> Move:
 
 def _typed_call(function: Any, args: Sequence[Any], given: Mapping[str, Any]) -> torch.Tensor:
     """Types a call, and runs it. Raises before any rank communicates."""
+    __tracebackhide__ = True
     x, axis = args[0], axis_of(args[1])
     op = function.__name__
     src, dst = _ends(x, given)

@@ -37,8 +37,6 @@ class Judge:
         self._ranks, self._layout = ranks, layout
         self._one = one
         self._verdict = TypedCheck(layout.text)
-        if one is None:
-            self._verdict.notes.append("there is no run on one device to compare with")
 
     def verdict(self) -> TypedCheck:
         """Judges each tensor, in the order of the program."""

@@ -96,8 +96,6 @@ def operation(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Oper
         isinstance(each, torch.dtype) for each in (*args, *kwargs.values())
     ):
         base, exact = "view_dtype", "view_as_bits"  # the bits of a sum aren't the sum of bits
-    elif base == "flatten" and _is_partly_flat(args, kwargs):
-        base, exact = "flatten_dims", "flatten"
     elif base in ("index_select", "gather") and len(operands) > 1 and _is_sum(operands[1]):
         exact = f"{base}_by_sum"
     elif base == "pow" and sum(not each.is_number for each in operands) == 2:
@@ -107,7 +105,7 @@ def operation(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Oper
         written = [each for each in tree_flatten(out)[0] if isinstance(each, torch.Tensor)]
         operands += [Operand(each) for each in written[:1]]
         end = "_out"
-    return Operation(base + end, operands, dims, bool(kwargs.get("keepdim", False)),
+    return Operation(base + end, operands, dims, _keeps_dim(base, args, kwargs),
                      None if exact is None else exact + end)  # fmt: skip
 
 
@@ -177,10 +175,9 @@ def _is_sum(operand: Operand) -> bool:
     return "P" in (types_on(operand.value) or {}).values()
 
 
-def _is_partly_flat(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    dims = [each for each in args[1:] if isinstance(each, int)]
-    dims += [kwargs[key] for key in ("start_dim", "end_dim") if key in kwargs]
-    return bool(dims) and dims not in ([0], [0, -1])
+def _keeps_dim(base: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    is_reduction = base in ("sum_dim", "mean_dim", "amax", "amin")
+    return bool(kwargs.get("keepdim", is_reduction and len(args) > 2 and args[2] is True))
 
 
 def _dims(base: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[int]:

@@ -29,7 +29,9 @@ def cuts_on(value: Any) -> Cuts:
 
 
 def keep(value: Any, types: Types | None, cuts: Cuts = ()) -> None:
-    """Gives a tensor its types and cuts."""
+    """Gives a tensor its types, and the cuts of the axes on which it is varying."""
+    known = types or {}
+    cuts = tuple(tuple(each for each in axes if known.get(each) == "V") for axes in cuts)
     setattr(value, _TYPES, types)
     setattr(value, _CUTS, cuts if any(cuts) else ())
 

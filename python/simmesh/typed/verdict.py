@@ -86,10 +86,11 @@ class TypedCheck:
     @property
     def text(self) -> str:
         """The verdict, with declared and actual types side by side up to the first lie."""
-        lines = [
-            f"types on {self.layout}: "
-            + ("as declared" if self.ok else f"{len(self.lies)} tensors are not what they declare")
-        ]
+        count = len(self.lies)
+        found = f"{count} tensors aren't what they declare"
+        if count < 2:
+            found = "1 tensor isn't what it declares" if count else "as declared"
+        lines = [f"types on {self.layout}: {found}"]
         if self.first is not None:
             lines += [f"first: {self.first.text}", *self._table()]
         lines.append(

@@ -55,8 +55,9 @@ struct ActionKey {
 
 // Action is a step of one rank: a kind of work for a micro-batch of a stage.
 //
-//   Action send = Action::parse("3SEND_F1");  // stage 3 sends the activation of micro-batch 1
-//   Action both = Action::parse("(2F1;1B0)OVERLAP_F_B");
+//   // Stage 3 sends the activation of micro-batch 1.
+//   pipeline::Action send = pipeline::Action::parse("3SEND_F1");
+//   pipeline::Action both = pipeline::Action::parse("(2F1;1B0)OVERLAP_F_B");
 struct Action {
   std::int64_t stage = 0;  // -1 for a compound action
   ActionKind kind = ActionKind::idle;

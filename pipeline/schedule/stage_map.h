@@ -18,8 +18,9 @@ StageStyle stage_style_from_string(std::string_view name);
 
 // StageMap is the rank of each stage.
 //
-//   StageMap map = StageMap::of_style(StageStyle::v, {.ranks = 2, .stages = 4});
-//   map.rank_of(2);  // 1: the stages 0, 1, 2, 3 are on the ranks 0, 1, 1, 0
+//   pipeline::StageMap stages =
+//       pipeline::StageMap::of_style(pipeline::StageStyle::v, {.ranks = 2, .stages = 4});
+//   stages.rank_of(2);  // 1: the stages 0, 1, 2, 3 are on the ranks 0, 1, 1, 0
 class StageMap {
  public:
   struct Size {

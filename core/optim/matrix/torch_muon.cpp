@@ -114,7 +114,7 @@ Tensor muon_direction(Tensor& buffer, const Tensor& gradient, const TorchMuonOpt
   return orthogonalized_by_quintic(ahead, options.iteration);
 }
 
-TorchMuon::TorchMuon(std::vector<Group> groups) : GroupedOptimizer(groups) {
+TorchMuon::TorchMuon(const std::vector<Group>& groups) : GroupedOptimizer(groups) {
   for (const Group& group : groups) {
     require_options(group.options);
     for (const Tensor& parameter : group.parameters)

@@ -60,7 +60,7 @@ class TorchMuon final : public GroupedOptimizer<TorchMuonOptions> {
  public:
   TorchMuon(const std::vector<Tensor>& parameters, const TorchMuonOptions& options = {})
       : TorchMuon(std::vector<Group>{{parameters, options}}) {}
-  explicit TorchMuon(std::vector<Group> groups);
+  explicit TorchMuon(const std::vector<Group>& groups);
 
   // add_param_group adds parameters. As in PyTorch their shapes are only looked at by a step.
   void add_param_group(Group group);

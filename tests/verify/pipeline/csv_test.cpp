@@ -12,7 +12,7 @@ using testing::pipeline_case;
 TEST(VerifyPipelineCsv, ComparesWhatRuns) {
   json csv = pipeline_case("csv.jsonl", [](const json& value) { return value.contains("final"); });
   expect_passes(csv);
-  expect_fails(csv, "/final/0", "0F0", "rows: expected [0F0");
+  expect_fails(csv, "/final/0", "0F0", "rows: expected [\"0F0\"");
   expect_fails(csv, "/stage_to_rank", {5}, "ranks of the stages");
   expect_fails(csv, "/by_rank", {1}, "ranks with a row");
 }

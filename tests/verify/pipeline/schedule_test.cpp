@@ -31,10 +31,10 @@ TEST(VerifyPipelineSchedule, ComparesOrdersAndFigures) {
     return value.contains("executed") && value.contains("simulated");
   });
   expect_passes(run);
-  expect_fails(run, "/executed/0", "loss", "executed: expected [loss");
+  expect_fails(run, "/executed/0", "loss", "executed: expected [\"loss\"");
   expect_fails(run, "/simulated/steps", 999, "simulated: steps");
   expect_fails(run, "/simulated/hash", zeros, "simulated: hash");
-  expect_bad(run, "/microbatches", 1 << 14, "stages times micro-batches");
+  expect_bad(rows, "/microbatches", 1 << 14, "stages times micro-batches");
 }
 
 TEST(VerifyPipeline, FailsTheDisputedCases) {

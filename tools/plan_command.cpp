@@ -100,6 +100,7 @@ void run(const PlanArguments& arguments) {
   if (!arguments.picture.empty() && planners.size() > 1)
     raise(ErrorKind::value_error, "tools/plan", "--picture: expected one planner, got '{}'",
           arguments.planner);
+  if (!arguments.picture.empty()) expect_writable(arguments.picture, "the picture");
   JsonValue::List plans;
   LostTrace lost;
   for (PlannerChoice choice : planners) {

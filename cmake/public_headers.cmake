@@ -60,6 +60,7 @@ set(simmesh_public_headers
   core/ops/shapes/joining.h
   core/ops/shapes/unfolding.h
   # functions on the tape that are no ops, gradients checked by differences, and where the tape keeps tensors
+  core/autograd/autocast.h
   core/autograd/function.h
   core/autograd/gradcheck.h
   core/autograd/saved_tensor.h

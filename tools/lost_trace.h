@@ -10,32 +10,44 @@
 
 namespace simmesh {
 
-// LostTrace keeps the result of a run whose trace can't be written, as on a full disk.
+// LostTrace keeps the result of a run whose files can't be written, as on a full disk: its trace,
+// its records, pictures of it.
 //
 //   LostTrace lost;
-//   GateResult result =
-//       lost.run(words, [&](const RunWords& words) { return run_gate(gate, words); });
+//   GateResult result = lost.run(words, [&](const RunWords& words, bool records) {
+//     return run_gate(gate, words, records ? folders : TraceFolders());
+//   });
+//   lost.write([&] { write_file(picture, result.zero_schedule, "the picture"); });
 //   print(result);
 //   lost.raise_again();
 class LostTrace {
  public:
-  // run returns what `body` returns for these words. Where the trace can't be written it calls
-  // `body` once more without one, which gives the same result, since runs are deterministic.
+  // run returns what `body` returns for these words and true. Where a file of the run can't be
+  // written it calls `body` once more without a trace and with false, for no records; that gives
+  // the same result, since runs are deterministic.
   template <class Body>
   auto run(const RunWords& words, Body body) {
     try {
-      return body(words);
+      return body(words, true);
     } catch (const Error& error) {
-      bool is_of_file = std::string_view(error.what()).starts_with("[check/write_file]");
-      if (words.trace_file.empty() || !is_of_file) throw;
-      error_ = error;
+      keep(error);
     }
     RunWords untraced = words;
     untraced.trace_file.clear();
-    return body(std::as_const(untraced));
+    return body(std::as_const(untraced), false);
   }
 
-  // raise_again raises the error of the trace, if there was one, after what was printed so far.
+  // write calls a function that writes files, and keeps the error where they can't be written.
+  template <class Write>
+  void write(Write write_files) {
+    try {
+      write_files();
+    } catch (const Error& error) {
+      keep(error);
+    }
+  }
+
+  // raise_again raises the first error that was kept, after what was printed so far.
   void raise_again() const {
     if (!error_) return;
     std::fflush(stdout);
@@ -43,6 +55,12 @@ class LostTrace {
   }
 
  private:
+  // Called in a handler: raises every other error again.
+  void keep(const Error& error) {
+    if (!std::string_view(error.what()).starts_with("[check/write_file]")) throw;
+    if (!error_) error_ = error;
+  }
+
   std::optional<Error> error_;
 };
 

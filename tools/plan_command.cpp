@@ -11,6 +11,7 @@
 #include "sharding/redistribute/plan_report.h"
 #include "sharding/redistribute/redistribute_refusals.h"
 #include "tools/commands.h"
+#include "tools/lost_trace.h"
 #include "tools/pipeline_plan.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -107,14 +108,18 @@ void run(const PlanArguments& arguments) {
   if (!arguments.picture.empty() && planners.size() > 1)
     raise(ErrorKind::value_error, "tools/plan", "--picture: expected one planner, got '{}'",
           arguments.planner);
+  if (!arguments.picture.empty()) expect_writable(arguments.picture, "the picture");
   JsonValue::List plans;
+  LostTrace lost;
   for (PlannerChoice choice : planners) {
     request.planner = choice;
     validate_local_redistribute(request);
     Plan plan = make_plan(request);
     validate_steps(plan, request);
     if (!arguments.picture.empty())
-      write_file(arguments.picture, picture_of(plan, request, arguments.picture), "the picture");
+      lost.write([&] {
+        write_file(arguments.picture, picture_of(plan, request, arguments.picture), "the picture");
+      });
     PlanReport report = report_plan(plan, request);
     if (arguments.output.json)
       plans.push_back(to_json(report));
@@ -122,6 +127,7 @@ void run(const PlanArguments& arguments) {
       print_report(to_text(report, arguments.output.quiet));
   }
   if (arguments.output.json) print_report(JsonValue::object({{"plans", plans}}).text_utf8() + "\n");
+  lost.raise_again();
 }
 
 }  // namespace

@@ -181,22 +181,25 @@ int run_replay(const ReplayArguments& arguments) {
   std::optional<replay::JobTimeline> timeline;
   if (found.has_traces) job = replay::read_job(arguments.paths);
   if (found.has_chakra) replay::add_graphs(arguments.paths, job);
-  if (!arguments.chakra.empty()) replay::write_chakra_job(job, arguments.chakra);
-  if (!arguments.execution_trace.empty()) write_traces(job, arguments.execution_trace);
+  LostTrace lost;
+  if (!arguments.chakra.empty())
+    lost.write([&] { replay::write_chakra_job(job, arguments.chakra); });
+  if (!arguments.execution_trace.empty())
+    lost.write([&] { write_traces(job, arguments.execution_trace); });
   if (found.has_timelines) timeline = replay::read_timelines(arguments.paths);
   if (job.ranks.empty() && job.findings.empty() && !timeline)
     raise(ErrorKind::value_error, replay_place, "expected traces, got none in {}{}",
           arguments.paths.front(),
           found.left_out.empty() ? "" : "; " + replay::left_out_words(found.left_out));
-  LostTrace lost;
-  replay::JobReport report = lost.run(words, [&](const RunWords& traced) {
+  replay::JobReport report = lost.run(words, [&](const RunWords& traced, bool) {
     options.run.world.trace_file = traced.trace_file;
     if (traced.trace_file.empty()) return report_job(std::move(job), std::move(timeline), options);
     return report_job(job, timeline, options);
   });
   report.left_out = std::move(found.left_out);
   if (report.failed() > 0) report.reproduce = reproduce_line(arguments);
-  if (!arguments.html.empty()) write_file(arguments.html, replay::to_html(report), "the page");
+  if (!arguments.html.empty())
+    lost.write([&] { write_file(arguments.html, replay::to_html(report), "the page"); });
   if (arguments.output.json)
     print_report(replay::to_json(report));
   else if (arguments.output.quiet)

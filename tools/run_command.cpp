@@ -80,8 +80,8 @@ int run(const RunArguments& arguments, const RunWords& options) {
       {.count = gates.size(), .threads = std::size_t(arguments.run.jobs)},
       [&] {
         return [&](std::uint64_t i) {
-          return lost.run(options, [&](const RunWords& words) {
-            return run_gate(gates[i], words, arguments.folders);
+          return lost.run(options, [&](const RunWords& words, bool records) {
+            return run_gate(gates[i], words, records ? arguments.folders : TraceFolders());
           });
         };
       },
@@ -90,7 +90,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
         return true;
       });
   if (!arguments.picture.empty() && !results.empty() && !results[0].zero_schedule.empty())
-    write_file(arguments.picture, results[0].zero_schedule, "the picture");
+    lost.write([&] { write_file(arguments.picture, results[0].zero_schedule, "the picture"); });
   print_report(arguments.output.json ? to_json(results)
                                      : to_text(results, {.quiet = arguments.output.quiet}));
   lost.raise_again();

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/autograd/autocast.h"
 #include "core/autograd/backward.h"
 #include "core/autograd/function.h"
 #include "core/autograd/saved_tensor.h"
@@ -70,6 +71,7 @@ struct Frame {
   std::vector<RegionInput> inputs;
   bool early_stop;
   Generator generator = default_generator();
+  Autocast::Remembered autocast = {};
   std::size_t saved = 0;
   std::vector<Tensor> recomputed;
   std::optional<std::uint64_t> pass;
@@ -86,6 +88,7 @@ struct Frame {
     });
     GradMode mode(true);
     SameDraws draws(generator);
+    std::unique_ptr<Autocast> scope = autocast.reopen();
     try {
       function(again);
     } catch (const Recomputed&) {
@@ -127,6 +130,7 @@ std::vector<Tensor> run_reentrant(const CheckpointedFunction& function,
                                   const std::vector<Tensor>& inputs) {
   std::vector<Tensor> outputs;
   Generator generator = default_generator();
+  Autocast::Remembered autocast;
   {
     NoGrad mode;
     outputs = function(inputs);
@@ -138,7 +142,11 @@ std::vector<Tensor> run_reentrant(const CheckpointedFunction& function,
     std::vector<Tensor> leaves = leaves_of(inputs);
     GradMode mode(true);
     SameDraws draws(generator);
-    std::vector<Tensor> again = function(leaves), roots;
+    std::vector<Tensor> again, roots;
+    {
+      std::unique_ptr<Autocast> scope = autocast.reopen();
+      again = function(leaves);
+    }
     BackwardOptions options;
     for (std::size_t i = 0; i < again.size(); ++i) {
       if (!gradients[i].is_defined() || !again[i].requires_grad()) continue;

@@ -5,6 +5,7 @@
 #include "core/check/error.h"
 #include "core/memory/data_mode.h"
 #include "core/ops/compute_mode.h"
+#include "core/ops/input_conversion.h"
 #include "core/ops/kernel_work.h"
 #include "core/ops/memory_overlap.h"
 #include "core/ops/op_observer.h"
@@ -179,8 +180,10 @@ TensorTypes infer_types(const Op& op, gsl::span<const TensorType> inputs,
   return op.view ? infer_view_types(op, inputs, attributes) : op.shape(inputs, attributes);
 }
 
-std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> inputs,
+std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> given,
                          const Attributes& attributes) {
+  std::vector<Tensor> converted_ones = InputConversion::converted(op, given);
+  gsl::span<const Tensor> inputs = converted_ones.empty() ? given : converted_ones;
   OpCall call{op, inputs, attributes};
   OpSpan span(call);
   std::vector<Tensor> outputs = compute(call);
@@ -196,6 +199,8 @@ std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> inputs,
 std::vector<Tensor> call_known(const Op& op, gsl::span<const Tensor> inputs,
                                const Attributes& attributes, KnownTypes& known) {
   if (op.view || first_of(inputs, is_attached)) return call(op, inputs, attributes);
+  if (std::vector<Tensor> others = InputConversion::converted(op, inputs); !others.empty())
+    return call(op, others, attributes);
   if (known.outputs.empty() || !are_of(inputs, known.inputs)) {
     known.inputs = types_of(inputs);
     known.outputs = op.shape(known.inputs, attributes);

@@ -66,6 +66,7 @@ void refuse_in_gates(const GateTable& parallel, const zero::Config& config) {
   };
   refuse(config.scheduler.has_value(), "a scheduler, which gates don't have");
   refuse(config.fp16.enabled, "fp16.enabled, whose loss scale a gate doesn't compare");
+  refuse(config.torch_autocast.enabled, "torch_autocast, which a gate's one device doesn't have");
   refuse(config.sum_gradients, "gradient_allreduce_op 'sum'");
   refuse(!config.managed_gradient_accumulation, "managed_gradient_accumulation false");
 }

@@ -222,7 +222,7 @@ MISSING: dict[str, Any] = {
     "hybrid_engine.enabled": lambda value: value in (True, 1, "yes"),
     "weight_quantization": lambda value: value is not None,
     "expert_parallel": lambda value: bool(value) and bool(value.get("enabled")),
-    "torch_autocast": lambda value: bool(value.get("enabled")),
+    "torch_autocast": lambda value: bool(value.get("enabled")) and value.get("dtype") == "int8",
     "sequence_parallel_size": lambda value: value > 1,
     "data_efficiency": lambda value: (
         value.get("enabled")

@@ -193,6 +193,22 @@ def test_cases_of_torch_run_where_the_plugin_is_found_by_itself(tmp_path: Path) 
     assert "1 passed" in run.stdout, run.stdout + run.stderr
 
 
+def test_a_rank_that_reads_a_tensor_for_ever_fails_alone(tmp_path: Path) -> None:
+    """Would fail if the thread that goes on aborted the interpreter at its end."""
+    pytest.importorskip("torch")
+    (tmp_path / "test_polls.py").write_text(
+        "import torch, torch.distributed as dist, simmesh\n"
+        "@simmesh.spmd(world_size=2, schedules=2, timeout=2)\n"
+        "def test_polls():\n"
+        "    flag = torch.zeros(1)\n"
+        "    while dist.get_rank() == 0 and flag.item() == 0: pass\n"
+        "    dist.barrier()\n"
+    )
+    run = run_pytest(tmp_path, "test_polls.py")
+    assert "rank 0 has not given up its turn" in run.stdout
+    assert run.returncode == 1, run.stderr
+
+
 def test_tests_go_on_after_a_rank_that_blocks(tmp_path: Path) -> None:
     """Would fail if a rank that waits outside of simmesh hung the suite, or ended it."""
     for last, expected in (("True", "2 passed"), ("False", "1 failed, 1 passed")):

@@ -31,9 +31,9 @@ TEST_F(ConfigCommand, SaysWhetherAFileIsRight) {
   auto wrong = run(R"({"train_batch_size": 15})", "--ranks 8");
   EXPECT_EQ(wrong.status, 1);
   EXPECT_NE(wrong.last_line().find("wrong: AssertionError: "), std::string::npos) << wrong.output;
-  auto missing = run(R"({"train_batch_size": 8, "torch_autocast": {"enabled": true}})");
+  auto missing = run(R"({"train_batch_size": 8, "sequence_parallel_size": 2})");
   EXPECT_EQ(missing.status, 1);
-  EXPECT_NE(missing.last_line().find("simmesh has no torch.autocast"), std::string::npos);
+  EXPECT_NE(missing.last_line().find("simmesh has no Ulysses"), std::string::npos);
 }
 
 TEST_F(ConfigCommand, FillsInAuto) {

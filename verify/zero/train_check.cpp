@@ -61,7 +61,7 @@ void ZeroRankCheck::expect_step(const CaseField& expected, std::size_t index) {
        {std::pair("scale_before", step.scale_before), std::pair("scale_after", step.scale_after)}) {
     auto field = expected.find(name);
     if (!report_.expect_equal(fmt::format("{}has {}", who, name), field.has_value(),
-                              task_.config.fp16.enabled))
+                              task_.config.loss_scaler().has_value()))
       continue;
     if (field) report_.expect_equal(who + name, field->number(), scale);
   }

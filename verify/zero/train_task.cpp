@@ -65,6 +65,12 @@ Schema zero_keys_schema() {
   return object(std::move(fields));
 }
 
+Schema autocast_schema() {
+  using namespace schema;
+  return object({required("enabled", flag()), optional("dtype", text()),
+                 optional("lower_precision_safe_modules", list(text()))});
+}
+
 Schema final_schema(bool has_sum) {
   using namespace schema;
   Fields fields = {expected("hash", hash()), expected("values", list(figure())),
@@ -163,14 +169,16 @@ zero::Fp16 read_fp16(const CaseField& field) {
   return fp16;
 }
 
-zero::ZeroOptimization read_zero_keys(const RecordedCase& recorded) {
+// Returns what DeepSpeed reads from the keys zero and torch_autocast.
+zero::Config read_sections(const RecordedCase& recorded) {
   nlohmann::json config = {{"train_batch_size", 1},
                            {"zero_optimization", recorded["zero"].value()}};
   config["zero_optimization"]["stage"] = recorded["stage"].integer();
+  if (auto autocast = recorded.find("torch_autocast")) config["torch_autocast"] = autocast->value();
   try {
-    return zero::Config::from_json(config.dump()).zero_optimization;
+    return zero::Config::from_json(config.dump());
   } catch (const Error& error) {
-    recorded["zero"].reject(fmt::format("keys of zero_optimization ({})", error.message()));
+    recorded["zero"].reject(fmt::format("keys of a configuration ({})", error.message()));
   }
 }
 
@@ -184,29 +192,32 @@ Schema zero_train_schema() {
   Schema compare = object({required("mode", word({"bits", "params_bits", "tolerance"})),
                            required("params_rtol", share), required("loss_rtol", share),
                            required("norm_rtol", share), required("atol", share)});
-  return object({required("world", count), required("stage", integer({.min = 0, .max = 3})),
-                 required("dtype", word({"float32", "float16", "bfloat16"})),
-                 required("layers", list(layer_schema(), {.min = 1})),
-                 required("init", list(init_schema(), {.min = 1})), required("batch", count),
-                 required("accumulation", count), required("steps", count),
-                 required("loss", word({"dot", "mse"})),
-                 required("data_rule", word({"small", "unit", "wide", "positive"})),
-                 required("data_seed", seed()), required("input_factor", list(number())),
-                 optional("poison_step", or_null(integer({.min = 0}))),
-                 required("optimizer", zero_optimizer_schema()),
-                 required("groups", or_null(list(group, {.min = 1}))),
-                 required("clip", number_in(0.0, std::numeric_limits<double>::infinity())),
-                 required("zero", zero_keys_schema()), optional("fp16", or_null(scaler_schema())),
-                 required("compare", compare), expected("expect", expect_schema()),
-                 // For disputed cases: the correct value, and its source.
-                 optional("correct", text()),
-                 expected("correct_params", final_schema(false)).or_absent(),
-                 optional("leaf", list(list(text(), {.min = 1}), {.min = 1}))});
+  return object(
+      {required("world", count), required("stage", integer({.min = 0, .max = 3})),
+       required("dtype", word({"float32", "float16", "bfloat16"})),
+       required("layers", list(layer_schema(), {.min = 1})),
+       required("init", list(init_schema(), {.min = 1})), required("batch", count),
+       required("accumulation", count), required("steps", count),
+       required("loss", word({"dot", "mse"})),
+       required("data_rule", word({"small", "unit", "wide", "positive"})),
+       required("data_seed", seed()), required("input_factor", list(number())),
+       optional("poison_step", or_null(integer({.min = 0}))),
+       required("optimizer", zero_optimizer_schema()),
+       required("groups", or_null(list(group, {.min = 1}))),
+       required("clip", number_in(0.0, std::numeric_limits<double>::infinity())),
+       required("zero", zero_keys_schema()), optional("torch_autocast", autocast_schema()),
+       optional("fp16", or_null(scaler_schema())), required("compare", compare),
+       expected("expect", expect_schema()),
+       // For disputed cases: the correct value, and its source.
+       optional("correct", text()), expected("correct_params", final_schema(false)).or_absent(),
+       optional("leaf", list(list(text(), {.min = 1}), {.min = 1}))});
 }
 
 ZeroTask read_zero_task(const RecordedCase& recorded) {
   ZeroTask task;
-  task.config.zero_optimization = read_zero_keys(recorded);
+  zero::Config sections = read_sections(recorded);
+  task.config.zero_optimization = sections.zero_optimization;
+  task.config.torch_autocast = sections.torch_autocast;
   task.config.zero_allow_untested_optimizer = true;
   task.model.dtype = dtype_from_string(recorded["dtype"].text());
   task.data.rule = rule_from_string(recorded["data_rule"].text());

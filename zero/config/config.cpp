@@ -74,6 +74,17 @@ const std::vector<std::string>& LeafModule::default_classes() {
   return classes;
 }
 
+std::optional<DType> TorchAutocast::forward_dtype() const {
+  if (!enabled || dtype == DType::float32) return {};
+  return dtype.value_or(DType::bfloat16);
+}
+
+std::optional<optim::LossScaler::Options> Config::loss_scaler() const {
+  if (fp16.enabled) return fp16.scaler();
+  if (torch_autocast.forward_dtype() == DType::float16) return optim::LossScaler::Options();
+  return {};
+}
+
 optim::LossScaler::Options Fp16::scaler() const {
   return {.scale = loss_scale > 0 ? loss_scale : std::ldexp(1.0, int(initial_scale_power)),
           .growth_interval = loss_scale_window,

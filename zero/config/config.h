@@ -149,6 +149,22 @@ struct Bf16 {
   bool bf16_optimizer_states = false;
 };
 
+// TorchAutocast is the section torch_autocast: forward runs under autocast (core/autograd), and the
+// gradients of modules that are safe in the lower dtype are reduced in it, as is what stage 3
+// gathers of them for forward and backward.
+struct TorchAutocast {
+  bool enabled = false;
+  // bfloat16 or float16; float32 lowers nothing. Without a dtype forward is in bfloat16, as on
+  // PyTorch's CPU, and communication isn't lowered.
+  std::optional<DType> dtype = {};
+  // Dotted names of classes, of which the last part counts; by default torch.nn's Linear and
+  // convolutions.
+  std::optional<std::vector<std::string>> lower_precision_safe_modules = {};
+
+  // forward_dtype returns the dtype of autocast, nullopt where it is off.
+  std::optional<DType> forward_dtype() const;
+};
+
 // DataTypes is the section data_types. By default gradients are kept over micro-batches in the
 // dtype of the parameters; stage 0 keeps them in float32.
 struct DataTypes {
@@ -259,6 +275,7 @@ struct Config {
   bool zero_allow_untested_optimizer = false;
   Fp16 fp16 = {};
   Bf16 bf16 = {};
+  TorchAutocast torch_autocast = {};
   DataTypes data_types = {};
   ZeroOptimization zero_optimization = {};
   Aio aio = {};
@@ -284,6 +301,10 @@ struct Config {
 
   // check raises as from_json does, for a configuration that a program filled in.
   void check() const;
+
+  // loss_scaler returns the options of the loss scaler, which fp16 has, and else torch_autocast in
+  // float16: that of PyTorch with its defaults.
+  std::optional<optim::LossScaler::Options> loss_scaler() const;
 
   // batch_sizes completes the three numbers for so many ranks. Raises an AssertionError if they
   // contradict each other, or if neither train_batch_size nor train_micro_batch_size_per_gpu is

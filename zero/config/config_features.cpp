@@ -32,8 +32,9 @@ constexpr std::array removed_keys = {
     "zero_optimization.zeropp_loco_param",
 };
 
-constexpr std::array own_sections = {"zero_optimization", "fp16",      "bf16",      "bfloat16",
-                                     "data_types",        "optimizer", "scheduler", "aio"};
+constexpr std::array own_sections = {"zero_optimization", "fp16",       "bf16",
+                                     "bfloat16",          "data_types", "optimizer",
+                                     "scheduler",         "aio",        "torch_autocast"};
 
 constexpr std::array idle_names = {
     "steps_per_print",
@@ -49,7 +50,6 @@ constexpr std::array idle_names = {
     "zero_force_ds_cpu_optimizer",
     "seq_parallel_communication_data_type",
     "sequence_parallel_size",
-    "torch_autocast",
     "pipeline",
     "activation_checkpointing",
     "flops_profiler",
@@ -91,6 +91,12 @@ bool is_enabled(const JsonValue& section) {
   return enabled != nullptr && is_truthy(*enabled);
 }
 
+bool is_int8_autocast(const JsonValue& section) {
+  const JsonValue* dtype = section.find("dtype");
+  return is_enabled(section) && dtype != nullptr &&
+         (dtype->is_text("int8") || dtype->is_text("torch.int8"));
+}
+
 // True if a part of the section, or a part of that, is enabled with the section.
 bool uses_data_efficiency(const JsonValue& section) {
   if (!is_enabled(section)) return false;
@@ -115,7 +121,7 @@ std::vector<Lack> lacks() {
       {"hybrid_engine.enabled", is_flag_set, "hybrid engine"},
       {"weight_quantization", is_given, "quantised initialisation of weights"},
       {"expert_parallel", is_enabled, "AutoEP, see docs/parallel.md for expert parallelism"},
-      {"torch_autocast", is_enabled, "torch.autocast"},
+      {"torch_autocast", is_int8_autocast, "autocast in int8"},
       {"data_efficiency", uses_data_efficiency, "data sampling and routing"},
       {"sequence_parallel_size", is_above_one, "Ulysses sequence parallelism"},
   };

@@ -106,6 +106,40 @@ void read_named(const JsonValue& object, const char* name, Section& section, Rea
   if (const JsonValue* found = object.find(name)) read(*found, section);
 }
 
+// The words of the dtype were checked before; int8 is refused later.
+std::optional<DType> read_autocast_dtype(const JsonValue& section) {
+  const JsonValue* found = section.find("dtype");
+  if (found == nullptr) return {};
+  std::string_view word = *found->get<std::string>();
+  if (word.starts_with("torch.")) word.remove_prefix(6);
+  if (word == "bf16" || word == "bfloat16") return DType::bfloat16;
+  if (word == "fp16" || word == "float16" || word == "half") return DType::float16;
+  return DType::float32;
+}
+
+void read_autocast(const JsonValue& section, TorchAutocast& autocast) {
+  const JsonValue* enabled = section.find("enabled");
+  autocast.enabled = enabled != nullptr && is_truthy(*enabled);
+  autocast.dtype = read_autocast_dtype(section);
+  const JsonValue* modules = section.find("lower_precision_safe_modules");
+  if (modules == nullptr || !autocast.enabled) return;
+  std::vector<std::string>& names = autocast.lower_precision_safe_modules.emplace();
+  if (const auto* list = modules->get<JsonValue::List>())
+    for (const JsonValue& name : *list) names.push_back(*name.get<std::string>());
+  // DeepSpeed takes a text as the list of its letters, and refuses these when an engine is made.
+  if (const auto* text = modules->get<std::string>())
+    for (char letter : *text) names.emplace_back(1, letter);
+}
+
+JsonValue written_autocast(const TorchAutocast& autocast) {
+  JsonValue section = JsonValue::object();
+  section.set("enabled", JsonValue(true));
+  if (autocast.dtype) section.set("dtype", written(*autocast.dtype));
+  if (autocast.lower_precision_safe_modules)
+    section.set("lower_precision_safe_modules", written(*autocast.lower_precision_safe_modules));
+  return section;
+}
+
 // Raises where two keys contradict each other, after each of them was read.
 void check_together(const JsonValue& object, const Config& config) {
   std::int64_t stage = config.zero_optimization.stage;
@@ -140,6 +174,7 @@ Config read_config(JsonValue object, const AutoValues& autos) {
   read_named(object, "zero_optimization", config.zero_optimization, read_zero);
   read_named(object, "fp16", config.fp16, read_fp16);
   read_bf16(object, config.bf16);
+  read_named(object, "torch_autocast", config.torch_autocast, read_autocast);
   read_known(object, "aio", config.aio);
   read_known(object, "data_types", config.data_types);
   if (const JsonValue* found = object.find("optimizer"))
@@ -162,6 +197,8 @@ JsonValue written_config(const Config& config) {
   object.set("zero_optimization", write_section(config.zero_optimization));
   object.set("fp16", write_section(config.fp16));
   object.set("bf16", write_section(config.bf16));
+  if (config.torch_autocast.enabled)
+    object.set("torch_autocast", written_autocast(config.torch_autocast));
   object.set("data_types", write_section(config.data_types));
   object.set("aio", write_section(config.aio));
   if (config.optimizer) object.set("optimizer", written_optimizer(*config.optimizer));

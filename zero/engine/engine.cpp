@@ -1,5 +1,6 @@
 #include "zero/engine/engine.h"
 
+#include "core/autograd/autocast.h"
 #include "core/autograd/backward.h"
 #include "core/check/error.h"
 #include "core/ops/elementwise/conversion.h"
@@ -37,7 +38,7 @@ struct Engine::State {
       check_optimizer(stage->optimizer(), config);
       if (config.scheduler) lr_scheduler.emplace(*config.scheduler, stage->optimizer());
     }
-    if (config.fp16.enabled) scaler.emplace(config.fp16.scaler());
+    if (auto options = config.loss_scaler()) scaler.emplace(*options);
     for (const auto& [name, parameter] : module.named_parameters()) names.push_back(name);
   }
 
@@ -82,6 +83,8 @@ nn::Module& Engine::module() const { return state_->module; }
 
 Tensor Engine::operator()(const Tensor& input) const {
   bool casts = state_->config.fp16.auto_cast && is_floating_point(input.dtype());
+  std::optional<Autocast> autocast;
+  if (auto dtype = state_->config.torch_autocast.forward_dtype()) autocast.emplace(*dtype);
   return state_->module(casts ? to(input, DType::float16) : input);
 }
 

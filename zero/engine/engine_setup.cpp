@@ -51,6 +51,21 @@ void check_param_dtype(const Config& config) {
         to_string(model_dtype(config)), to_string(*config.data_types.param_dtype));
 }
 
+void check_autocast(const Config& config) {
+  const TorchAutocast& autocast = config.torch_autocast;
+  if (!autocast.enabled) return;
+  if (config.zero_optimization.zero_quantized_weights)
+    refuse_key("zero_optimization.zero_quantized_weights", "false with torch_autocast",
+               config.zero_optimization);
+  if (!autocast.lower_precision_safe_modules) return;
+  for (const std::string& name : *autocast.lower_precision_safe_modules)
+    if (name.find('.') == std::string::npos)
+      raise(ErrorKind::value_error, setup_source,
+            "torch_autocast.lower_precision_safe_modules: expected a list of dotted names of "
+            "classes, such as torch.nn.Linear, got {}",
+            name);
+}
+
 // Returns the class that DeepSpeed puts around the optimiser; empty where there is none.
 std::string optimizer_wrapper(const Config& config) {
   const ZeroOptimization& zero = config.zero_optimization;
@@ -114,6 +129,7 @@ Config completed_config(Config config, std::int64_t ranks, bool has_optimizer) {
   if (!config.managed_gradient_accumulation && zero.stage < 2 && zero.overlaps())
     refuse_key("managed_gradient_accumulation", "true with overlap_comm", zero);
   check_param_dtype(config);
+  check_autocast(config);
   check_stage(config);
   check_reduction(config);
   if (config.scheduler) check_scheduler(config);

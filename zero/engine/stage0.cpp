@@ -65,7 +65,7 @@ class Stage0 final : public Stage {
     NoGrad mode;
     StepResult result;
     result.is_finite = average_gradients(loss_scale);
-    result.is_applied = !config_.fp16.enabled || result.is_finite;
+    result.is_applied = !config_.loss_scaler() || result.is_finite;
     result.norm = result.is_applied ? update_masters() : std::numeric_limits<double>::infinity();
     optimizer_->zero_grad();
     copy_to_parameters();
@@ -148,7 +148,7 @@ class Stage0 final : public Stage {
       if (!master.requires_grad()) continue;
       Tensor mean = mean_gradient(i);
       is_finite &= !mean.has_elements() || optim::all_finite(mean);
-      set_grad(master, config_.fp16.enabled ? div(mean, loss_scale) : mean);
+      set_grad(master, config_.loss_scaler() ? div(mean, loss_scale) : mean);
     }
     gradients_.clear();
     return is_finite;

@@ -14,13 +14,14 @@
 namespace simmesh::zero {
 
 FlatGradients::FlatGradients(FlatPartition& partition, const Config& config,
-                             const ProcessGroup& group, std::vector<std::string> names)
+                             const ProcessGroup& group, Parameters parameters)
     : partition_(partition),
       group_(group),
-      names_(std::move(names)),
+      parameters_(std::move(parameters)),
       zero_(config.zero_optimization),
       capacity_(std::min(zero_.reduce_bucket_size, partition.numel())),
-      communication_dtype_(config.communication_data_type),
+      communication_dtype_(config.torch_autocast.enabled ? std::nullopt
+                                                         : config.communication_data_type),
       accumulation_dtype_(config.data_types.grad_accum_dtype) {
   double ranks = double(group.size());
   mean_ = {.before = ranks, .is_sum = config.sum_gradients};
@@ -30,19 +31,32 @@ FlatGradients::FlatGradients(FlatPartition& partition, const Config& config,
   }
 }
 
-DType FlatGradients::bucket_dtype(const Tensor& gradient) const {
+DType FlatGradients::bucket_dtype(std::size_t parameter, const Tensor& gradient) const {
+  if (auto lower = parameters_.lower_dtypes[parameter]) return *lower;
   return communication_dtype_.value_or(gradient.dtype());
 }
 
-void FlatGradients::put(const FlatSegment& segment, Tensor part, Chunk& chunk) {
-  if (zero_.contiguous_gradients && &chunk == &bucket_) {
-    Tensor& buffer = buffers_[0];
-    if (!buffer.is_defined() || buffer.dtype() != *dtype_) buffer = empty({capacity_}, *dtype_);
-    Tensor place = buffer.narrow({0, chunk.numel, segment.count});
-    copy_(place, part);
-    part = place;
-    chunk.fills_buffer = true;
-  }
+// With reduce_scatter, what torch_autocast lowers is divided first and rounded then.
+DType FlatGradients::kept_dtype(std::size_t parameter, const Tensor& gradient) const {
+  bool is_divided_first = parameters_.lower_dtypes[parameter] && zero_.reduce_scatter;
+  return is_divided_first ? gradient.dtype() : bucket_dtype(parameter, gradient);
+}
+
+Tensor FlatGradients::begun(const Tensor& flat, DType dtype) const {
+  Tensor divided = mean_.begin(flat);
+  return divided.dtype() == dtype ? divided : converted_unrounded(divided, dtype);
+}
+
+void FlatGradients::put(const FlatSegment& segment, const Tensor& part, Bucket& bucket) const {
+  if (!zero_.contiguous_gradients) return put_part(segment, part, bucket.chunk);
+  Tensor& buffer = bucket.buffers[0];
+  if (!buffer.is_defined()) buffer = empty({capacity_}, part.dtype());
+  Tensor place = buffer.narrow({0, bucket.chunk.numel, segment.count});
+  copy_(place, part);
+  put_part(segment, place, bucket.chunk);
+}
+
+void FlatGradients::put_part(const FlatSegment& segment, const Tensor& part, Chunk& chunk) {
   chunk.segments.push_back(segment);
   chunk.parts.push_back(part);
   chunk.numel += segment.count;
@@ -54,20 +68,21 @@ void FlatGradients::add(std::size_t parameter, const Tensor& gradient) {
   Ledger::Category category(MemoryCategory::communication);
   std::int64_t count = gradient.numel();
   if (count == 0) return;
-  DType dtype = bucket_dtype(gradient);
-  bool is_full = bucket_.numel + count > capacity_;
-  if (is_full || (dtype_ && *dtype_ != dtype)) reduce_bucket();
-  dtype_ = dtype;
-  Tensor flat = converted_unrounded(gradient.detach(), dtype).contiguous().view(Dims{count});
-  if (count > zero_.reduce_bucket_size) return reduce_large(parameter, flat);
-  put({parameter, 0, count, 0}, flat, bucket_);
+  DType dtype = bucket_dtype(parameter, gradient);
+  Bucket& bucket = buckets_[to_string(dtype)];
+  if (bucket.chunk.numel + count > capacity_) reduce_bucket(bucket);
+  bucket.chunk.dtype = dtype;
+  DType kept = kept_dtype(parameter, gradient);
+  Tensor flat = converted_unrounded(gradient.detach(), kept).contiguous().view(Dims{count});
+  if (count > zero_.reduce_bucket_size) return reduce_large(parameter, flat, dtype);
+  put({parameter, 0, count, 0}, flat, bucket);
 }
 
 void FlatGradients::flush() {
   NoGrad mode;
   KeepUnrounded scope;
   Ledger::Category category(MemoryCategory::communication);
-  reduce_bucket();
+  for (auto& [dtype, bucket] : buckets_) reduce_bucket(bucket);
   while (!pending_.empty()) finish_oldest();
 }
 
@@ -77,34 +92,39 @@ void FlatGradients::drop() {
 
 std::int64_t FlatGradients::bucket_bytes() const {
   std::int64_t bytes = 0;
-  for (const Tensor& buffer : buffers_)
-    if (buffer.is_defined()) bytes += std::int64_t(buffer.bytes());
-  if (bytes > 0) return bytes;
-  for (const Tensor& part : bucket_.parts) bytes += std::int64_t(part.bytes());
+  for (const auto& [dtype, bucket] : buckets_) {
+    std::int64_t of_buffers = 0;
+    for (const Tensor& buffer : bucket.buffers)
+      if (buffer.is_defined()) of_buffers += std::int64_t(buffer.bytes());
+    bytes += of_buffers;
+    for (const Tensor& part : bucket.chunk.parts)
+      if (of_buffers == 0) bytes += std::int64_t(part.bytes());
+  }
   return bytes;
 }
 
-void FlatGradients::reduce_bucket() {
-  if (bucket_.segments.empty()) return;
-  Chunk chunk = std::exchange(bucket_, {});
+void FlatGradients::reduce_bucket(Bucket& bucket) {
+  if (bucket.chunk.segments.empty()) return;
+  Chunk chunk = std::exchange(bucket.chunk, {});
   if (zero_.reduce_scatter && !zero_.use_multi_rank_bucket_allreduce)
-    reduce_to_owners(chunk);
-  else
-    start(chunk);
+    return reduce_to_owners(chunk);
+  start(chunk, bucket.buffers[0]);
+  if (zero_.overlaps() && group_.size() > 1) std::swap(bucket.buffers[0], bucket.buffers[1]);
 }
 
 // Each rank owns a separate piece of it; a chunk closes after it exceeded the size of a bucket.
-void FlatGradients::reduce_large(std::size_t parameter, const Tensor& gradient) {
+void FlatGradients::reduce_large(std::size_t parameter, const Tensor& gradient, DType dtype) {
   if (!zero_.reduce_scatter) {
-    Chunk whole;
-    put({parameter, 0, gradient.numel(), 0}, gradient, whole);
+    Chunk whole{.dtype = dtype};
+    put_part({parameter, 0, gradient.numel(), 0}, gradient, whole);
     return start(whole);
   }
-  Chunk chunk;
+  Chunk chunk{.dtype = dtype};
   for (const FlatSegment& segment : partition_.segments_of(parameter)) {
-    put(segment, gradient.narrow({0, segment.first, segment.count}), chunk);
+    put_part(segment, gradient.narrow({0, segment.first, segment.count}), chunk);
     bool is_full = chunk.numel > zero_.reduce_bucket_size;
-    if (zero_.use_multi_rank_bucket_allreduce && is_full) start(std::exchange(chunk, {}));
+    if (zero_.use_multi_rank_bucket_allreduce && is_full)
+      start(std::exchange(chunk, {.dtype = dtype}));
   }
   if (!zero_.use_multi_rank_bucket_allreduce)
     reduce_to_owners(chunk);
@@ -119,35 +139,33 @@ void FlatGradients::reduce_to_owners(const Chunk& chunk) {
     for (const FlatSegment& segment : partition_.segments_of(given.parameter)) {
       if (segment.first < given.first || segment.first >= given.first + given.count) continue;
       Tensor part = chunk.parts[i].narrow({0, segment.first - given.first, segment.count});
-      put(segment, part, by_owner[segment.owner]);
+      put_part(segment, part, by_owner[segment.owner]);
     }
   }
   for (const auto& [owner, part] : by_owner) {
-    Tensor sum = mean_.begin(flat_of(part));
+    Tensor sum = begun(flattened(part.parts, part.parts[0].dtype()), chunk.dtype);
     CallContents contents(contents_of(part));
     if (group_.size() > 1) sum = reduce(sum, ReduceOp::sum, owner, group_);
     if (owner == group_.rank()) take(part.segments, sum);
   }
 }
 
-Tensor FlatGradients::flat_of(const Chunk& chunk) const {
-  if (chunk.fills_buffer) return buffers_[0].narrow({0, 0, chunk.numel});
-  return flattened(chunk.parts, *dtype_);
-}
-
 std::string FlatGradients::contents_of(const Chunk& chunk) const {
   std::vector<std::string_view> names;
-  for (const FlatSegment& segment : chunk.segments) names.push_back(names_[segment.parameter]);
+  for (const FlatSegment& segment : chunk.segments)
+    names.push_back(parameters_.names[segment.parameter]);
   return join_text(names, ", ");
 }
 
-void FlatGradients::start(const Chunk& chunk) {
-  Tensor flat = mean_.begin(flat_of(chunk));
+// The parts are the begin of the buffer, where there is one.
+void FlatGradients::start(const Chunk& chunk, const Tensor& buffer) {
+  Tensor parts = buffer.is_defined() ? buffer.narrow({0, 0, chunk.numel})
+                                     : flattened(chunk.parts, chunk.parts[0].dtype());
+  Tensor flat = begun(parts, chunk.dtype);
   CallContents contents(contents_of(chunk));
   if (group_.size() == 1) return take(chunk.segments, mean_.end(flat));
   pending_.push_back({chunk.segments, flat, all_reduce_async(flat, ReduceOp::sum, group_)});
   while (pending_.size() > (zero_.overlaps() ? 1 : 0)) finish_oldest();
-  if (zero_.overlaps() && chunk.fills_buffer) std::swap(buffers_[0], buffers_[1]);
 }
 
 void FlatGradients::finish_oldest() {
@@ -167,7 +185,9 @@ void FlatGradients::take(const std::vector<FlatSegment>& segments, const Tensor&
     std::int64_t start = piece == nullptr ? -1 : piece->first - segment.first;
     if (start >= 0 && start < segment.count) {
       Tensor part = reduced.narrow({0, offset + start, piece->count});
-      Tensor mine = converted_unrounded(part, accumulation_dtype_.value_or(part.dtype()));
+      DType dtype =
+          parameters_.lower_dtypes[segment.parameter] ? piece->master.dtype() : part.dtype();
+      Tensor mine = converted_unrounded(part, accumulation_dtype_.value_or(dtype));
       piece->gradient =
           piece->gradient.is_defined() ? simmesh::add(piece->gradient, mine) : mine.clone();
     }

@@ -3,8 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/process_group.h"
@@ -18,7 +20,8 @@ namespace simmesh::zero {
 // FlatGradients are the gradients of stages 1 and 2: they are collected in a bucket, in the order
 // in which they come, averaged over the ranks when the bucket is full or flushed, and this rank's
 // part of the result is added to its pieces. A bucket is full before the parameter that would make
-// it larger than reduce_bucket_size elements; a larger parameter is reduced by itself.
+// it larger than reduce_bucket_size elements; a larger parameter is reduced by itself. Each dtype
+// in which gradients are reduced has a bucket of its own.
 //
 // With reduce_scatter a bucket is divided by the number of ranks and all-reduced, or, without
 // use_multi_rank_bucket_allreduce, reduced once to each rank that owns some of it. Without
@@ -31,10 +34,17 @@ namespace simmesh::zero {
 // In exact arithmetic nothing is rounded before the last reduction.
 class FlatGradients {
  public:
-  // The partition must outlive this object. Names are those of all parameters, by their indices;
-  // reports of ranks that reduce different ones together have them.
+  // Parameters are facts about all parameters, by their indices: names, which reports of ranks that
+  // reduce different ones together have, and the dtypes of torch_autocast (zero/engine/
+  // lower_dtypes.h).
+  struct Parameters {
+    std::vector<std::string> names;
+    std::vector<std::optional<DType>> lower_dtypes;
+  };
+
+  // The partition must outlive this object.
   FlatGradients(FlatPartition& partition, const Config& config, const ProcessGroup& group,
-                std::vector<std::string> names);
+                Parameters parameters);
 
   // add puts a gradient of a parameter into the bucket; it may come any number of times.
   void add(std::size_t parameter, const Tensor& gradient);
@@ -50,10 +60,16 @@ class FlatGradients {
  private:
   // A chunk is reduced by one collective: segments one after another in a flat tensor.
   struct Chunk {
-    std::vector<FlatSegment> segments;
-    std::vector<Tensor> parts;  // of the gradients
+    std::vector<FlatSegment> segments = {};
+    std::vector<Tensor> parts = {};  // of the gradients
     std::int64_t numel = 0;
-    bool fills_buffer = false;  // the parts are the begin of the buffer
+    DType dtype = DType::float32;  // of the reduction
+  };
+  // A bucket collects gradients of one dtype. With contiguous_gradients it has the buffer that is
+  // being filled, and with overlap_comm the previous one, which may still be reduced.
+  struct Bucket {
+    Chunk chunk;
+    std::array<Tensor, 2> buffers;
   };
   struct Pending {
     std::vector<FlatSegment> segments;
@@ -61,29 +77,28 @@ class FlatGradients {
     Work work;
   };
 
-  DType bucket_dtype(const Tensor& gradient) const;
-  void put(const FlatSegment& segment, Tensor part, Chunk& chunk);
-  void reduce_bucket();
-  void reduce_large(std::size_t parameter, const Tensor& gradient);
+  DType bucket_dtype(std::size_t parameter, const Tensor& gradient) const;
+  void put(const FlatSegment& segment, const Tensor& part, Bucket& bucket) const;
+  DType kept_dtype(std::size_t parameter, const Tensor& gradient) const;
+  // Returns a flat tensor divided for the reduction, in its dtype.
+  Tensor begun(const Tensor& flat, DType dtype) const;
+  static void put_part(const FlatSegment& segment, const Tensor& part, Chunk& chunk);
+  void reduce_bucket(Bucket& bucket);
+  void reduce_large(std::size_t parameter, const Tensor& gradient, DType dtype);
   void reduce_to_owners(const Chunk& chunk);
-  void start(const Chunk& chunk);
+  void start(const Chunk& chunk, const Tensor& buffer = {});
   void finish_oldest();
-  Tensor flat_of(const Chunk& chunk) const;
   std::string contents_of(const Chunk& chunk) const;
   void take(const std::vector<FlatSegment>& segments, const Tensor& reduced);
 
   FlatPartition& partition_;
   ProcessGroup group_;
-  std::vector<std::string> names_;
+  Parameters parameters_;
   ZeroOptimization zero_;
   std::int64_t capacity_;  // of the bucket: no more than one gradient of each parameter
   std::optional<DType> communication_dtype_, accumulation_dtype_;
   MeanOf mean_;
-  std::optional<DType> dtype_;  // of the bucket, if it isn't empty
-  Chunk bucket_;
-  // With contiguous_gradients: the buffer that is being filled, and with overlap_comm the previous
-  // one, which may still be reduced.
-  std::array<Tensor, 2> buffers_;
+  std::map<std::string_view, Bucket> buckets_;  // by the name of the dtype
   std::deque<Pending> pending_;
 };
 

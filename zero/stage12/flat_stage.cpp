@@ -8,6 +8,7 @@
 #include "core/tensor/convert.h"
 #include "core/tensor/flat.h"
 #include "core/tensor/scalar_value.h"
+#include "zero/engine/lower_dtypes.h"
 #include "zero/engine/master_dtype.h"
 #include "zero/engine/norm.h"
 #include "zero/engine/stage.h"
@@ -70,7 +71,9 @@ class FlatStage final : public Stage {
         parameters_(setup.module.named_parameters()),
         groups_(groups_of(setup, parameters_)),
         partition_(parameters_, groups_.members, partition_options(setup)),
-        gradients_(partition_, config_, group_, names_of(parameters_)),
+        gradients_(partition_, config_, group_,
+                   {.names = names_of(parameters_),
+                    .lower_dtypes = lower_dtypes(setup.module, config_.torch_autocast)}),
         kept_(parameters_.size()) {
     for (const OwnedPiece& piece : partition_.pieces())
       masters_.emplace_back(parameters_[piece.parameter].first, piece.master);
@@ -259,7 +262,7 @@ class FlatStage final : public Stage {
     Ledger::Category category(MemoryCategory::gradient);
     if (!piece.gradient.is_defined()) return zeros({piece.count}, DType::float32);
     Tensor wide = converted(piece.gradient, DType::float32);
-    return config_.fp16.enabled ? div(wide, loss_scale) : wide;
+    return config_.loss_scaler() ? div(wide, loss_scale) : wide;
   }
 
   // Copies the masters of all ranks to the parameters: one all-gather a group.

@@ -18,44 +18,49 @@ GradientShards::GradientShards(PartitionedParams& params, const ReduceSettings& 
     : params_(params), settings_(settings), shards_(params.size()) {}
 
 DType GradientShards::communication_dtype(ParamId param) const {
+  if (auto lower = params_[param].lower_dtype()) return *lower;
   return settings_.communication.value_or(params_[param].dtype());
 }
 
 void GradientShards::add(ParamId param, Tensor gradient) {
   std::int64_t numel = params_[param].numel();
-  bool is_full = bucket_numel_ + numel > settings_.bucket_size;
-  if (!bucket_.empty() &&
-      (is_full || communication_dtype(param) != communication_dtype(bucket_.front().param)))
-    reduce_bucket();
-  bucket_.push_back({param, std::move(gradient)});
-  bucket_numel_ += numel;
+  Bucket& bucket = buckets_[to_string(communication_dtype(param))];
+  if (!bucket.entries.empty() && bucket.numel + numel > settings_.bucket_size)
+    reduce_bucket(bucket);
+  bucket.entries.push_back({param, std::move(gradient)});
+  bucket.numel += numel;
 }
 
 void GradientShards::flush() {
   NoGrad mode;
   KeepUnrounded scope;
   Ledger::Category category(MemoryCategory::gradient);
-  reduce_bucket();
+  for (auto& [dtype, bucket] : buckets_) reduce_bucket(bucket);
   while (!pending_.empty()) finish_oldest();
 }
 
+bool GradientShards::is_empty() const {
+  return std::all_of(buckets_.begin(), buckets_.end(),
+                     [](const auto& entry) { return entry.second.entries.empty(); });
+}
+
 // A parameter may be in the bucket twice, with parts of one sum; each part is reduced.
-void GradientShards::reduce_bucket() {
-  if (bucket_.empty()) return;
+void GradientShards::reduce_bucket(Bucket& bucket) {
+  if (bucket.entries.empty()) return;
   NoGrad mode;
   KeepUnrounded scope;
   Ledger::Category category(MemoryCategory::gradient);
-  if (settings_.quantizing_nodes) reduce_quantized_ones();
-  if (bucket_.empty()) {
-    bucket_numel_ = 0;
+  if (settings_.quantizing_nodes) reduce_quantized_ones(bucket);
+  if (bucket.entries.empty()) {
+    bucket.numel = 0;
     return;
   }
-  if (settings_.reduce_scatter || bucket_numel_ > settings_.bucket_size)
-    reduce_scatter_bucket();
+  if (settings_.reduce_scatter || bucket.numel > settings_.bucket_size)
+    reduce_scatter_bucket(bucket);
   else
-    all_reduce_bucket();
-  bucket_.clear();
-  bucket_numel_ = 0;
+    all_reduce_bucket(bucket);
+  bucket.entries.clear();
+  bucket.numel = 0;
   while (pending_.size() > (settings_.overlaps ? 1 : 0)) finish_oldest();
 }
 
@@ -75,14 +80,15 @@ void GradientShards::divide(Tensor& flat) const {
   if (ranks > 1) flat = MeanOf{.before = double(ranks), .is_sum = !settings_.averages}.begin(flat);
 }
 
-void GradientShards::reduce_quantized_ones() {
+void GradientShards::reduce_quantized_ones(Bucket& bucket) {
   std::int64_t ranks = params_.groups().all.size();
-  auto exact = std::stable_partition(bucket_.begin(), bucket_.end(), [&](const Entry& entry) {
-    return can_reduce_quantized(params_[entry.param].shape(), ranks);
-  });
-  std::sort(bucket_.begin(), exact,
+  auto exact =
+      std::stable_partition(bucket.entries.begin(), bucket.entries.end(), [&](const Entry& entry) {
+        return can_reduce_quantized(params_[entry.param].shape(), ranks);
+      });
+  std::sort(bucket.entries.begin(), exact,
             [](const Entry& a, const Entry& b) { return a.param < b.param; });
-  for (auto entry = bucket_.begin(); entry != exact; ++entry) {
+  for (auto entry = bucket.entries.begin(); entry != exact; ++entry) {
     const PartitionedParam& param = params_[entry->param];
     Tensor gradient = entry->gradient.is_defined()
                           ? to(entry->gradient.detach(), communication_dtype(entry->param))
@@ -91,7 +97,7 @@ void GradientShards::reduce_quantized_ones() {
     Tensor mean = reduce_quantized(gradient, *settings_.quantizing_nodes);
     add_to_shard(entry->param, settings_.averages ? mean : mul(mean, double(ranks)));
   }
-  bucket_.erase(bucket_.begin(), exact);
+  bucket.entries.erase(bucket.entries.begin(), exact);
 }
 
 // Row r has the shards of rank r of all parameters.
@@ -109,21 +115,21 @@ void GradientShards::put_shards(Tensor& flat, const Entry& entry, std::int64_t r
   }
 }
 
-std::string GradientShards::bucket_contents() const {
+std::string GradientShards::contents_of(const Bucket& bucket) const {
   std::vector<std::string_view> names;
-  for (const Entry& entry : bucket_) names.push_back(params_[entry.param].name());
+  for (const Entry& entry : bucket.entries) names.push_back(params_[entry.param].name());
   return join_text(names, ", ");
 }
 
-void GradientShards::reduce_scatter_bucket() {
+void GradientShards::reduce_scatter_bucket(Bucket& bucket) {
   const ProcessGroup& group = params_.groups().all;
-  std::stable_sort(bucket_.begin(), bucket_.end(),
+  std::stable_sort(bucket.entries.begin(), bucket.entries.end(),
                    [](const Entry& a, const Entry& b) { return a.param < b.param; });
   std::int64_t row = 0, offset = 0;
-  for (const Entry& entry : bucket_) row += params_[entry.param].shard_numel();
-  Tensor flat = zeros({row * group.size()}, communication_dtype(bucket_.front().param));
+  for (const Entry& entry : bucket.entries) row += params_[entry.param].shard_numel();
+  Tensor flat = zeros({row * group.size()}, communication_dtype(bucket.entries.front().param));
   std::vector<Pending::Part> parts;
-  for (Entry& entry : bucket_) {
+  for (Entry& entry : bucket.entries) {
     put_shards(flat, entry, row, offset);
     parts.push_back({entry.param, offset});
     offset += params_[entry.param].shard_numel();
@@ -131,18 +137,18 @@ void GradientShards::reduce_scatter_bucket() {
   }
   divide(flat);
   if (group.size() == 1) return take(parts, flat);
-  CallContents contents(bucket_contents());
+  CallContents contents(contents_of(bucket));
   record_collective("reduce_scatter_tensor", flat, group, group);
   Work work = reduce_scatter_async(flat, ReduceOp::sum, {.dim = 0}, group);
   pending_.push_back({std::move(parts), flat, std::move(work)});
 }
 
-void GradientShards::all_reduce_bucket() {
+void GradientShards::all_reduce_bucket(Bucket& bucket) {
   const ProcessGroup& group = params_.groups().all;
-  Tensor flat = zeros({bucket_numel_}, communication_dtype(bucket_.front().param));
+  Tensor flat = zeros({bucket.numel}, communication_dtype(bucket.entries.front().param));
   std::int64_t offset = 0;
   std::vector<Pending::Part> parts;
-  for (Entry& entry : bucket_) {
+  for (Entry& entry : bucket.entries) {
     const PartitionedParam& param = params_[entry.param];
     std::int64_t numel = param.numel();
     parts.push_back(
@@ -157,7 +163,7 @@ void GradientShards::all_reduce_bucket() {
   }
   divide(flat);
   if (group.size() == 1) return take(parts, flat);
-  CallContents contents(bucket_contents());
+  CallContents contents(contents_of(bucket));
   record_collective("all_reduce", flat, group, group);
   Work work = all_reduce_async(flat, ReduceOp::sum, group);
   pending_.push_back({std::move(parts), flat, std::move(work)});
@@ -174,8 +180,9 @@ void GradientShards::clear() { std::fill(shards_.begin(), shards_.end(), Tensor(
 
 std::int64_t GradientShards::bucket_bytes() const {
   std::int64_t bytes = 0;
-  for (const Entry& entry : bucket_)
-    if (entry.gradient.is_defined()) bytes += std::int64_t(entry.gradient.bytes());
+  for (const auto& [dtype, bucket] : buckets_)
+    for (const Entry& entry : bucket.entries)
+      if (entry.gradient.is_defined()) bytes += std::int64_t(entry.gradient.bytes());
   for (const Pending& pending : pending_) bytes += std::int64_t(pending.input.bytes());
   return bytes;
 }

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/work.h"
@@ -28,7 +30,7 @@ struct ReduceSettings {
 // GradientShards are the gradients of stage 3: those of a backward pass are collected in a bucket,
 // which is reduced over the ranks when it is full or the pass ends, and each rank adds its part of
 // the result to its shard of the gradient. A bucket closes before the parameter that would make it
-// larger than its size, if it isn't empty. It holds parameters of one dtype.
+// larger than its size, if it isn't empty. Each dtype of communication has a bucket of its own.
 //
 // With reduce_scatter a bucket is one reduce-scatter of W times the sum of the shards, parameters
 // in ascending order; without, one all-reduce of its elements, in the order in which they came. A
@@ -47,7 +49,7 @@ class GradientShards {
   // unrounded sums.
   const Tensor& of(ParamId param) const { return shards_[std::size_t(param)]; }
   void clear();
-  bool is_empty() const { return bucket_.empty(); }
+  bool is_empty() const;
 
   // bucket_bytes are the bytes of the gradients that wait in the bucket or are being reduced,
   // shard_bytes those of the shards.
@@ -72,22 +74,26 @@ class GradientShards {
   };
 
   DType communication_dtype(ParamId param) const;
-  void reduce_bucket();
+  // A bucket collects the gradients that are reduced in one dtype.
+  struct Bucket {
+    std::vector<Entry> entries;
+    std::int64_t numel = 0;
+  };
+  void reduce_bucket(Bucket& bucket);
   void finish_oldest();
   void take(const std::vector<Pending::Part>& parts, const Tensor& reduced);
-  void reduce_quantized_ones();
+  void reduce_quantized_ones(Bucket& bucket);
   // Returns the names of the parameters in the bucket.
-  std::string bucket_contents() const;
-  void reduce_scatter_bucket();
-  void all_reduce_bucket();
+  std::string contents_of(const Bucket& bucket) const;
+  void reduce_scatter_bucket(Bucket& bucket);
+  void all_reduce_bucket(Bucket& bucket);
   void put_shards(Tensor& flat, const Entry& entry, std::int64_t row, std::int64_t offset) const;
   void divide(Tensor& flat) const;
   void add_to_shard(ParamId param, const Tensor& reduced);
 
   PartitionedParams& params_;
   ReduceSettings settings_;
-  std::vector<Entry> bucket_;
-  std::int64_t bucket_numel_ = 0;
+  std::map<std::string_view, Bucket> buckets_;  // by the name of the dtype
   std::deque<Pending> pending_;
   std::vector<Tensor> shards_;
 };

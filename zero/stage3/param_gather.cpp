@@ -56,12 +56,16 @@ ParamGather::ParamGather(const std::vector<PartitionedParam*>& members,
     return;
   }
   std::map<std::string_view, std::vector<PartitionedParam*>> by_dtype;
-  for (PartitionedParam* member : members) by_dtype[to_string(member->dtype())].push_back(member);
+  for (PartitionedParam* member : members) by_dtype[to_string(dtype_of(*member))].push_back(member);
   for (auto& [name, same] : by_dtype) start(std::move(same));
 }
 
 const Tensor& ParamGather::input_of(const PartitionedParam& param) const {
   return from_secondary_ ? param.secondary() : param.shard();
+}
+
+DType ParamGather::dtype_of(const PartitionedParam& param) const {
+  return options_.lowers ? param.lower_dtype().value_or(param.dtype()) : param.dtype();
 }
 
 // A collective reads its input at its start.
@@ -83,14 +87,15 @@ void ParamGather::start(std::vector<PartitionedParam*> members) {
 }
 
 void ParamGather::start_all_gather(Part& part) {
-  DType dtype = part.members.front()->dtype();
+  DType dtype = dtype_of(*part.members.front());
   part.output = empty_meta(Dims{part.slot * group_.size()}, dtype, true);
-  Tensor input = input_of(*part.members.front());
+  Tensor input = converted(input_of(*part.members.front()), dtype);
   if (part.members.size() > 1) {
     // On a device the input is this rank's slot of the output.
     Ledger::Uncharged in_output;
     std::vector<Tensor> shards;
-    for (PartitionedParam* member : part.members) shards.push_back(input_of(*member));
+    for (PartitionedParam* member : part.members)
+      shards.push_back(converted(input_of(*member), dtype));
     input = flattened(shards, dtype);
   }
   record_collective("all_gather_into_tensor", input, group_, groups_.all);
@@ -100,13 +105,13 @@ void ParamGather::start_all_gather(Part& part) {
 }
 
 void ParamGather::start_all_reduce(Part& part) {
-  DType dtype = part.members.front()->dtype();
+  DType dtype = dtype_of(*part.members.front());
   part.output = full({part.slot * group_.size()}, dtype, -0.0);
   std::int64_t offset = 0;
   for (PartitionedParam* member : part.members) {
     std::int64_t numel = member->shard_numel();
     Tensor own = part.output.narrow({0, offset + group_.rank() * numel, numel});
-    copy_(own, member->shard());
+    copy_(own, converted(member->shard(), dtype));
     offset += group_.size() * numel;
   }
   record_collective("all_reduce", part.output, group_, groups_.all);
@@ -144,7 +149,11 @@ void ParamGather::finish(Part& part) {
   if (!part.is_reduced && part.members.size() > 1) return copy_out(part);
   std::int64_t offset = 0;
   for (PartitionedParam* member : part.members) {
-    member->take(part.output, offset);
+    if (part.output.dtype() == member->dtype())
+      member->take(part.output, offset);
+    else
+      member->take(
+          converted(part.output.narrow({0, offset, member->numel()}), member->dtype()).clone(), 0);
     offset += input_of(*member).numel() * group_.size();
   }
   part.output = Tensor();
@@ -154,9 +163,9 @@ void ParamGather::copy_out(const Part& part) const {
   std::int64_t offset = 0;
   for (PartitionedParam* member : part.members) {
     std::int64_t numel = input_of(*member).numel();
-    Tensor whole = empty({member->numel()}, member->dtype());
+    Tensor whole = empty({member->numel()}, part.output.dtype());
     copy_pieces(whole, part.output, {.slot = part.slot, .offset = offset, .numel = numel});
-    member->take(whole, 0);
+    member->take(converted(whole, member->dtype()), 0);
     offset += numel;
   }
 }

@@ -13,6 +13,7 @@ namespace simmesh::zero {
 struct GatherOptions {
   bool one_by_one = false;     // allgather_sequential: a collective for each
   bool by_all_reduce = false;  // use_all_reduce_for_fetch_params: several by one all-reduce
+  bool lowers = false;         // in the lower_dtype of each
   // zero_quantized_weights and zero_quantized_nontrainable_weights: all, or those that require no
   // gradient, in 8 bits, whatever the other options.
   bool quantizes_all = false;
@@ -35,7 +36,8 @@ class PendingGather {
 //   views. The zeros are negative, so that the sum keeps every bit.
 // - One by one: several of the first kind, with one handle.
 //
-// Parameters of different dtypes have buffers and collectives of their own. In a group of one rank
+// Parameters of different dtypes have buffers and collectives of their own. What is gathered in a
+// lower dtype is copied into a buffer of the parameter's. In a group of one rank
 // there is no communication: the shard is the parameter.
 class ParamGather final : public PendingGather {
  public:
@@ -58,6 +60,7 @@ class ParamGather final : public PendingGather {
   };
 
   const Tensor& input_of(const PartitionedParam& param) const;
+  DType dtype_of(const PartitionedParam& param) const;
   void start(std::vector<PartitionedParam*> members);
   void start_all_gather(Part& part);
   void start_all_reduce(Part& part);

@@ -46,6 +46,10 @@ class PartitionedParam {
   void set_name(std::string name) { name_ = std::move(name); }
   const Shape& shape() const { return leaf_.shape(); }
   DType dtype() const { return leaf_.dtype(); }
+  // lower_dtype is the dtype of torch_autocast in which its gradients are reduced, and what forward
+  // and backward need of it is gathered; nullopt where that is its own.
+  const std::optional<DType>& lower_dtype() const { return lower_dtype_; }
+  void set_lower_dtype(std::optional<DType> dtype) { lower_dtype_ = dtype; }
   std::int64_t numel() const { return leaf_.numel(); }
   std::int64_t shard_numel() const { return shard_numel_; }
   // own_numel is the number of elements of the shard that are the parameter's, and not padding.
@@ -93,6 +97,7 @@ class PartitionedParam {
 
   std::string name_;
   std::vector<Place> places_;
+  std::optional<DType> lower_dtype_;
   std::int64_t ranks_, shard_numel_, own_numel_;
   std::int64_t rank_;
   std::int64_t secondary_ranks_ = 0, secondary_rank_ = 0;

@@ -32,7 +32,7 @@ double host_value(const Tensor& scalar) {
 
 ShardedOptimizer::ShardedOptimizer(PartitionedParams& params, const StageSetup& setup)
     : params_(params),
-      is_fp16_(setup.config.fp16.enabled),
+      scales_loss_(setup.config.loss_scaler().has_value()),
       master_dtype_(master_dtype(setup.config)),
       checks_overflow_(!setup.config.bf16.enabled || setup.config.bf16.check_grad_overflow),
       clip_(setup.config.gradient_clipping) {
@@ -119,7 +119,7 @@ Tensor ShardedOptimizer::gradient_of(ParamId param, const GradientShards& gradie
   const Tensor& shard = gradients.of(param);
   if (!shard.is_defined()) return zeros({params_[param].own_numel()}, DType::float32);
   Tensor wide = converted(shard.detach(), DType::float32);
-  return is_fp16_ ? div(wide, loss_scale) : wide;
+  return scales_loss_ ? div(wide, loss_scale) : wide;
 }
 
 // Used with float16 only, where an overflow is expected now and then.
@@ -197,7 +197,7 @@ void ShardedOptimizer::step_tile(std::size_t index, const GradientShards& gradie
 StepResult ShardedOptimizer::step(const GradientShards& gradients, double loss_scale) {
   NoGrad mode;
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (is_fp16_ && has_overflow(gradients)) return {false, false, infinity};
+  if (scales_loss_ && has_overflow(gradients)) return {false, false, infinity};
   Tensor norm = norm_of(gradients, loss_scale);
   double value = host_value(norm);
   if (checks_overflow_ && !std::isfinite(value)) return {false, false, infinity};

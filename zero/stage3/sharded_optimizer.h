@@ -52,7 +52,7 @@ class ShardedOptimizer {
                  const Tensor& factor);
 
   PartitionedParams& params_;
-  bool is_fp16_;
+  bool scales_loss_;
   DType master_dtype_;
   bool checks_overflow_;
   double clip_;

@@ -9,6 +9,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/tensor/convert.h"
+#include "zero/engine/lower_dtypes.h"
 #include "zero/stage3/leaf_modules.h"
 #include "zero/stage3/module_state.h"
 #include "zero/stage3/shard_layout.h"
@@ -59,19 +60,24 @@ void offload(PartitionedParams& params, const Config& config) {
 }
 
 std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const ProcessGroup& group,
-                                               const ZeroOptimization& zero) {
+                                               const Config& config) {
   NoGrad mode;
+  const ZeroOptimization& zero = config.zero_optimization;
   PartitionGroups groups = PartitionGroups::of(group, zero.zero_hpz_partition_size);
   std::vector<std::shared_ptr<PartitionedParam>> params;
   for (const ModuleIndex::Param& param : index.params()) {
     std::shared_ptr<PartitionedParam> made = initialized(param);
     if (!made) made = std::make_shared<PartitionedParam>(param.name, param.tensor, groups);
     made->set_name(param.name);
+    for (const PartitionedParam::Place& place : param.places)
+      if (auto lower = lower_dtype(*place.module, config.torch_autocast))
+        made->set_lower_dtype(lower);
     made->register_at(param.places);
     params.push_back(std::move(made));
   }
   GatherOptions options{.one_by_one = zero.allgather_sequential,
                         .by_all_reduce = zero.use_all_reduce_for_fetch_params,
+                        .lowers = true,
                         .quantizes_all = zero.zero_quantized_weights,
                         .quantizes_frozen = zero.zero_quantized_nontrainable_weights};
   return std::make_unique<PartitionedParams>(std::move(params), groups, options);
@@ -87,7 +93,7 @@ Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
   index_.mark_persistent(zero.param_persistence_threshold, zero.model_persistence_threshold);
   bool has_optimizer = bool(setup.make_optimizer);
   FetchGraph graph = index_.graph(group_.size());
-  params_ = partitioned(index_, group_, zero);
+  params_ = partitioned(index_, group_, setup.config);
   for (std::size_t i = 0; i < params_->size(); ++i)
     index_.params()[i].tensor = (*params_)[ParamId(i)].leaf();
   offload(*params_, setup.config);
@@ -100,7 +106,9 @@ Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
                                .overlaps = zero.overlaps(),
                                .averages = !setup.config.sum_gradients,
                                .quantizing_nodes = quantizing_nodes(group_, zero),
-                               .communication = setup.config.communication_data_type,
+                               .communication = setup.config.torch_autocast.enabled
+                                                    ? std::nullopt
+                                                    : setup.config.communication_data_type,
                                .accumulation = setup.config.data_types.grad_accum_dtype,
                                .is_offloaded = is_offloaded(zero.offload_optimizer)});
   if (has_optimizer) optimizer_ = std::make_unique<ShardedOptimizer>(*params_, setup);

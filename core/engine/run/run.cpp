@@ -11,6 +11,7 @@
 #include "core/engine/reports/interrupt.h"
 #include "core/engine/run/rank_results.h"
 #include "core/engine/seats/fiber_seats.h"
+#include "core/engine/seats/forked_child.h"
 #include "core/engine/seats/thread_seats.h"
 
 namespace simmesh {
@@ -104,6 +105,7 @@ void Run::begin() {
 }
 
 Outcome Run::run_ranks() {
+  ForkedChild::OwnRun ranks_are_here;
   begin();
   seating_->run_all(*this);
   watchdog_.reset();
@@ -128,6 +130,7 @@ void Run::run_body(Seat& seat) {
   } catch (...) {
     seat.exception = std::current_exception();
   }
+  ForkedChild::end(seat.exception);
   if (Rank::active() != &seat.rank)
     end_program({.run = *this,
                  .rank = seat.rank.id(),

@@ -8,6 +8,7 @@
 #include "core/engine/reports/crash_report.h"
 #include "core/engine/reports/interrupt.h"
 #include "core/engine/run/run.h"
+#include "core/engine/seats/forked_child.h"
 
 namespace simmesh {
 
@@ -42,6 +43,7 @@ double Rank::seconds() const { return run_->seconds(); }
 void Rank::heartbeat(CallSite site) { run_->heartbeat(*this, site); }
 
 void Run::take_turn(Rank& rank) {
+  ForkedChild::refuse();
   Seat& seat = seats_[rank.id()];
   turns_.take(seat);
   if (seat.ended) end_rank(seat);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/engine/reports/crash_report.h"
+#include "core/engine/seats/forked_child.h"
 #include "core/engine/seats/lane.h"
 #include "core/engine/seats/seated_run.h"
 #include "core/memory/data_mode.h"
@@ -57,6 +58,7 @@ std::size_t ThreadSeats::count_run() const {
 void ThreadSeats::sit(Seat& seat) {
   processor_.let_go();
   CrashWatch crashes(*run_, false);
+  ForkedChild::RankThread beside_others;
   {
     DataModeScope data(run_->options().shapes_only);
     make_active(&seat.rank);

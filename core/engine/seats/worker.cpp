@@ -3,11 +3,13 @@
 #include <boost/fiber/context.hpp>
 #include <boost/fiber/fiber.hpp>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "core/check/start_threads.h"
 #include "core/engine/reports/crash_report.h"
 #include "core/engine/seats/fiber_scheduler.h"
+#include "core/engine/seats/forked_child.h"
 #include "core/memory/data_mode.h"
 
 namespace simmesh {
@@ -58,6 +60,8 @@ void Worker::launch(Seat& seat) {
 void Worker::work() {
   FiberScheduler& scheduler = FiberScheduler::of_this_thread();
   CrashWatch crashes(run_, true);
+  std::optional<ForkedChild::RankThread> beside_others;
+  if (run_.turns().threads() > 1) beside_others.emplace();
   Rank* outer = Rank::active();
   DataModeScope data(run_.options().shapes_only);
   lane_.exceptions = &ExceptionState::of_current_thread();

@@ -15,6 +15,7 @@ from typing import Any, Callable
 from simmesh import _core
 from simmesh.spmd import RANKS_MAX
 from simmesh.torch import groups, kernels, operators, rank_state
+from simmesh.torch.blocked_rank import end_at_exit
 from simmesh.torch.internal_files import internal_files
 from simmesh.torch.isolation import catalogue, packages, sharding_caches, threads
 from simmesh.torch.isolation.environment import Environment
@@ -101,9 +102,11 @@ def run(
             f"[torch/run] ranks: expected 1 to {RANKS_MAX}, since each is a thread, got {ranks}"
         )
     results: list[Any] = [None] * ranks
+    threads_of_ranks: dict[int, int] = {}
     operators_of_ranks = functools.partial(_operators, local, check_accesses)
 
     def program(rank: int) -> None:
+        threads_of_ranks[rank] = threading.get_ident()
         with rank_thread():
             state = rank_state.of_rank()
             state.operators = operators_of_ranks
@@ -126,6 +129,8 @@ def run(
         )  # fmt: skip
         made_groups = rank_state.made_groups()
         isolated = tuple(packages.isolated())
+    if outcome.kind == "blocked" and outcome.rank in threads_of_ranks:
+        end_at_exit(threads_of_ranks[outcome.rank])
     return Run(outcome, results, made_groups, isolated)
 
 

@@ -82,6 +82,7 @@ TEST_F(GateZeroFile, RefusesWhatAGateCantTrain) {
   refuses("zero_optimization: {stage: 7}", "key 'parallel.zero': expected a DeepSpeed config");
   refuses("scheduler: {type: 'WarmupLR'}", "a scheduler");
   refuses("fp16: {enabled: true}", "fp16.enabled");
+  refuses("torch_autocast: {enabled: true}", "torch_autocast");
   refuses("bf16: {enabled: true}", "a file that trains float32");
   refuses("gradient_allreduce_op: 'sum'", "gradient_allreduce_op");
   refuses("managed_gradient_accumulation: false", "managed_gradient_accumulation");

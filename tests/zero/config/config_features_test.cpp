@@ -22,7 +22,8 @@ TEST(ZeroConfigFeatures, NamesWhatIsMissing) {
   refuses(R"({"tensor_parallel": {"autotp_size": 2}})",
           "tensor_parallel.autotp_size: simmesh has no AutoTP");
   refuses(R"({"zero_optimization": {"zenflow": {}}})", "zenflow: simmesh has no ZenFlow");
-  refuses(R"({"torch_autocast": {"enabled": true}})", "simmesh has no torch.autocast");
+  refuses(R"({"torch_autocast": {"enabled": true, "dtype": "int8"}})",
+          "torch_autocast: simmesh has no autocast in int8");
   refuses(R"({"data_efficiency": {"enabled": true, "data_routing": {"enabled": true}}})",
           "simmesh has no data sampling");
   refuse_missing_features(JsonValue::parse(R"({

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "testing/gtest.h"
 
@@ -11,10 +14,12 @@ namespace {
 // Two parameters of three and two elements, whose gradients on rank r are 2 * (r + 1) * (1, 2, ..)
 // and 20 * (r + 1) * (1, 2).
 struct Reduced {
-  Reduced(const DeviceMesh& mesh, const Config& config)
+  Reduced(const DeviceMesh& mesh, const Config& config,
+          std::vector<std::optional<DType>> lower = {{}, {}})
       : partition({{"a", zeros({3}, DType::float32)}, {"b", zeros({2}, DType::float32)}}, {{0, 1}},
                   {.rank = mesh.get_rank(), .layout = {.ranks = 2, .alignment = 1}}),
-        gradients(partition, config, ProcessGroup::world(), {"a", "b"}),
+        gradients(partition, config, ProcessGroup::world(),
+                  {.names = {"a", "b"}, .lower_dtypes = std::move(lower)}),
         factor(float(mesh.get_rank() + 1)) {}
 
   void add_both() {
@@ -75,6 +80,29 @@ SIMMESH_TEST(FlatGradients, TheBucketHoldsNoMoreThanItsSize, {.mesh = {2}, .sche
   EXPECT_EQ(reduced.gradients.bucket_bytes(), 12);
   reduced.gradients.flush();
   EXPECT_EQ(reduced.gradients.bucket_bytes(), 0);
+}
+
+// If this fails, a parameter that torch_autocast lowers is reduced in its own dtype, or another one
+// in the lower dtype, or sums of micro-batches are rounded to it.
+SIMMESH_TEST(FlatGradients, LowerDtypesAreReducedByThemselves, {.mesh = {2}, .schedules = 4}) {
+  for (bool reduce_scatter : {false, true})
+    for (bool multi_rank : {false, true}) {
+      Config config = stage2(100);
+      config.zero_optimization.reduce_scatter = reduce_scatter;
+      config.zero_optimization.use_multi_rank_bucket_allreduce = multi_rank;
+      Reduced reduced(mesh, config, {{DType::bfloat16}, {}});
+      for (int micro_batch = 0; micro_batch < 2; ++micro_batch) {
+        reduced.gradients.add(0, full({3}, DType::float32, 514.0));
+        reduced.gradients.add(1, full({2}, DType::float32, 257.0));
+        reduced.gradients.flush();
+        if (micro_batch == 0) reduced.gradients.add(0, full({3}, DType::float32, 2.0));
+      }
+      for (const OwnedPiece& piece : reduced.partition.pieces()) {
+        EXPECT_EQ(piece.gradient.dtype(), DType::float32);
+        for (float value : piece.gradient.values<float>())
+          EXPECT_EQ(value, piece.parameter == 0 ? 512.0f + 2.0f + 512.0f : 514.0f);
+      }
+    }
 }
 
 }  // namespace

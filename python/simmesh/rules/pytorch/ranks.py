@@ -14,15 +14,31 @@ from torch.utils import _pytree as pytree
 
 from simmesh.rules.pytorch.placed import cut
 from simmesh.rules.pytorch.propagation import Call, Placements
-from simmesh.rules.pytorch.trial import are_close, changed_tensors, flat_outputs, run_whole
+from simmesh.rules.pytorch.trial import (
+    Mismatch,
+    are_close,
+    changed_tensors,
+    flat_outputs,
+    run_whole,
+)
 
 _SEED = 7
 
 
 def outcome_on_ranks(call: Call, mesh: Sequence[int], placements: Placements) -> str:
-    """The outcome of PyTorch's own program: "wrong values", "raises ...", or "right".
+    """The outcome of PyTorch's own program: "wrong values", "raises ...", or "right"."""
+    try:
+        found = run_on_ranks(call, mesh, placements)
+    except RuntimeError as error:
+        return f"raises {error}"
+    return "right" if found is None else "wrong values"
+
+
+def run_on_ranks(call: Call, mesh: Sequence[int], placements: Placements) -> Mismatch | None:
+    """Runs PyTorch's own program and compares what it gathers with the whole call.
 
     Each rank makes distributed tensors of its pieces, calls the operator and gathers the results.
+    Raises RuntimeError with the first line of what the program raises.
     """
     from simmesh.spmd import spmd_run
 
@@ -51,14 +67,15 @@ def outcome_on_ranks(call: Call, mesh: Sequence[int], placements: Placements) ->
     try:
         ran = spmd_run(program, world_size=len(places))
     except Exception as error:
-        return f"raises {type(error).__name__}: {_first_line(error)}"
+        raise RuntimeError(f"{type(error).__name__}: {_first_line(error)}") from None
     if not ran.outcome.ok:
-        return f"raises {_first_line(ran.outcome.exception or ran.outcome.report)}"
+        raise RuntimeError(_first_line(ran.outcome.exception or ran.outcome.report))
     expected = pytree.tree_leaves((whole.outputs, list(whole.changed.values())))
-    for result in ran.results:
-        if not _are_equal(expected, pytree.tree_leaves(tuple(result))):
-            return "wrong values"
-    return "right"
+    for rank, result in enumerate(ran.results):
+        found = _first_difference(expected, pytree.tree_leaves(tuple(result)), rank)
+        if found is not None:
+            return found
+    return None
 
 
 def _gathered(output: Any) -> Any:
@@ -69,21 +86,20 @@ def _first_line(error: Any) -> str:
     return (str(error).strip().splitlines() or [""])[0][:160]
 
 
-def _are_equal(expected: list[Any], got: list[Any]) -> bool:
+def _first_difference(expected: list[Any], got: list[Any], rank: int) -> Mismatch | None:
     if len(expected) != len(got):
-        return False
-    for a, b in zip(expected, got):
+        return Mismatch("shape", "outputs", f"expected {len(expected)}, got {len(got)}")
+    for at, (a, b) in enumerate(zip(expected, got)):
+        what = f"output {at}, gathered on rank {rank}"
         if not isinstance(a, Tensor):
             if a != b and not (a != a and b != b):
-                return False
-        elif not isinstance(b, Tensor) or _differ(a, b):
-            return False
-    return True
-
-
-def _differ(a: Tensor, b: Tensor) -> bool:
-    if (a.shape, a.dtype) != (b.shape, b.dtype):
-        return True
-    if a.is_floating_point() or a.is_complex():
-        return not bool(are_close(a, b).all())
-    return not torch.equal(a, b)
+                return Mismatch("values", what, f"expected {a!r}, got {b!r}")
+            continue
+        if not isinstance(b, Tensor) or (a.shape, a.dtype) != (b.shape, b.dtype):
+            shape = list(b.shape) if isinstance(b, Tensor) else b
+            return Mismatch("shape", what, f"expected the shape {list(a.shape)}, got {shape}")
+        differs = ~are_close(a, b) if a.is_floating_point() or a.is_complex() else a != b
+        if bool(differs.any()):
+            index = tuple(int(i) for i in differs.nonzero()[0])
+            return Mismatch("values", what, "", index, a[index].item(), b[index].item())
+    return None

@@ -174,6 +174,24 @@ def opinfos() -> dict[str, list[Any]]:
     return found
 
 
+def own_calls(name: str) -> list[Call]:
+    """Calls beside those of an OpInfo: sizes that its samples lack."""
+    aten = torch.ops.aten
+    generator = torch.Generator().manual_seed(0)
+    shapes: dict[str, list[tuple[Op, tuple[int, ...], list[int]]]] = {
+        "view": [
+            (aten.view.default, (6, 4), [24]),
+            (aten.view.default, (12, 2), [3, 4, 2]),
+            (aten.view.default, (2, 6, 3), [2, 18]),
+        ],
+        "reshape": [(aten._unsafe_view.default, (6, 4), [24])],
+    }
+    return [
+        prepared(Call(op, (torch.randn(shape, generator=generator).double(), sizes), {}))
+        for op, shape, sizes in shapes.get(name, [])
+    ]
+
+
 def with_negative_dim(call: Call) -> Call | None:
     """The call with its dim counted from the end; None where it names none."""
     tensors = call.tensors

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 from torch.utils import _pytree as pytree
 
+from simmesh.rules.pytorch.placed import Unsupported
 from simmesh.rules.pytorch.propagation import (
     Answer,
     Call,
@@ -114,8 +115,6 @@ def name_of(op: Op) -> str:
 def reason_to_skip(op: Op) -> str | None:
     """The reason why an operator has no values to judge; None where it has."""
     name = op._schema.name.split("::")[1]
-    if torch.Tag.nondeterministic_seeded in op.tags or name in ("bernoulli_", "randperm"):
-        return "draws random numbers"
     if "empty" in name or name in ("resize_", "resize_as_", "set_"):
         return "returns memory that nobody wrote"
     return None
@@ -226,25 +225,25 @@ class Judge:
         """Judges an operator that PyTorch runs by a handler of its own: as a program on ranks,
         since it may communicate.
         """
-        from simmesh.rules.pytorch.ranks import outcome_on_ranks
+        from simmesh.rules.pytorch.ranks import run_on_ranks
 
         self.survey.operators.add(name)
         for mesh in ((2,), (3,)):
             for row in _questions(call)[:_RUN_MAX]:
-                placements = on_one_dim(row)
-                outcome = outcome_on_ranks(call, mesh, placements)
-                if outcome.startswith("raises"):
+                try:
+                    found = run_on_ranks(call, mesh, on_one_dim(row))
+                except (RuntimeError, Unsupported):
                     self.survey.refused["on ranks"] += 1
                     continue
                 self.survey.trials += 1
                 text = f"{', '.join(map(str, row))} -> by its handler"
                 key = f"{name}: {text}"
-                self.survey.note(key, "confirmed" if outcome == "right" else "wrong")
-                if outcome != "right" and key not in {each.key for each in self.survey.findings}:
+                self.survey.note(key, "confirmed" if found is None else "wrong")
+                if found is not None and key not in {each.key for each in self.survey.findings}:
+                    fields = {**asdict(found), "on_ranks": "wrong values"}
                     self.survey.findings.append(
-                        Finding(name, text, mesh, call_text(call), "values", "the outputs",
-                                "wrong values on ranks", on_ranks=outcome)
-                    )  # fmt: skip
+                        Finding(name, text, mesh, call_text(call), **fields)
+                    )
 
     def _problem_of_whole(self, call: Call) -> str | None:
         try:
@@ -259,6 +258,8 @@ class Judge:
                 if a.layout != torch.strided or a.is_quantized:
                     return "returns a tensor that isn't strided"
                 if not torch.equal(a.nan_to_num(), b.nan_to_num()):
+                    if torch.Tag.nondeterministic_seeded in call.op.tags:
+                        return "draws random numbers"
                     return "isn't a function of its inputs"
         return None
 

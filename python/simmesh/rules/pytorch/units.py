@@ -88,6 +88,8 @@ class Units:
 
     def _of_opinfo(self, name: str, is_forward: bool) -> Survey:
         calls = samples.calls_of(self._infos[name], self._is_judged_in(name), is_forward)
+        for call in samples.own_calls(name):
+            calls.setdefault(call.op, []).append(call)
         calls.update(samples.derived_calls(self._rules, calls))
         judge = Judge()
         for op in sorted(calls, key=name_of):

@@ -7,6 +7,10 @@ import fnmatch
 import json
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simmesh.rules.pytorch.survey import Survey
 
 _DESCRIPTION = """\
 Judges the sharding rules of the installed PyTorch by values: for the calls that PyTorch's own
@@ -81,7 +85,7 @@ def run(words: Sequence[str]) -> int:
     return 1 if report.new else 0
 
 
-def _survey(only: Sequence[str] | None, part: str | None, is_quiet: bool):  # type: ignore[no-untyped-def]
+def _survey(only: Sequence[str] | None, part: str | None, is_quiet: bool) -> Survey:
     """Judges the chosen operators. Raises ValueError for a choice of none."""
     from simmesh.rules.pytorch.survey import Survey
     from simmesh.rules.pytorch.units import Units, surveys

@@ -239,15 +239,17 @@ class RowSearch {
 
 std::optional<MeshCandidate> choose_rows(const PropagationRequest& request,
                                          const MeshRequest& mesh_request, const StrategyRows& rows,
-                                         const ShardingStrategy& strategy) {
+                                         const ShardingStrategy& strategy, Moves moves) {
   Judge judge(request, mesh_request, strategy);
   RowSearch search(request, rows, judge);
   double cost_us = 0.0;
   if (request.attributes.get_or(attribute::of_list, false)) return search.first_cheapest(cost_us);
   bool has_negative = std::any_of(rows.begin(), rows.end(),
                                   [](const StrategyRow& row) { return row.cost_us < 0.0; });
-  if (!has_negative)
+  if (!has_negative) {
     if (auto unmoved = search.last_unmoved()) return unmoved;
+    if (moves == Moves::left_out) return std::nullopt;
+  }
   auto cheapest = search.first_cheapest(cost_us);
   if (has_negative && !(cost_us < 0.0))
     if (auto unmoved = search.last_unmoved()) return unmoved;

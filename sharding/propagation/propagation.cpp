@@ -72,9 +72,8 @@ std::vector<std::optional<Sharding>> shardings_of(
   return result;
 }
 
-}  // namespace
-
-Propagation propagate(const PropagationRequest& request) {
+// Returns nothing where no candidate fits.
+std::optional<Propagation> propagation_of(const PropagationRequest& request, Moves moves) {
   Propagation result;
   result.strategy = strategy_of(*request.op);
   if (!result.strategy)
@@ -95,8 +94,9 @@ Propagation propagate(const PropagationRequest& request) {
       strategy.over_mesh
           ? choose_candidate(request, mesh_request, strategy.over_mesh(mesh_request), strategy)
           : choose_rows(request, mesh_request,
-                        rows_of(request, mesh_request, strategy, result.output_types), strategy);
-  if (!chosen) refuse(request);
+                        rows_of(request, mesh_request, strategy, result.output_types), strategy,
+                        moves);
+  if (!chosen) return std::nullopt;
   result.inputs = shardings_of(chosen->inputs, request);
   result.outputs = shardings_of(chosen->outputs, request);
   CandidateCosts costs(request);
@@ -111,6 +111,19 @@ Propagation propagate(const PropagationRequest& request) {
     result.cost_us += costs.cost_us(i, result.inputs[i]->placements);
   }
   return result;
+}
+
+}  // namespace
+
+Propagation propagate(const PropagationRequest& request) {
+  std::optional<Propagation> found = propagation_of(request, Moves::allowed);
+  if (!found) refuse(request);
+  return std::move(*found);
+}
+
+std::optional<Propagation> propagate_unmoved(const PropagationRequest& request) {
+  std::optional<Propagation> found = propagation_of(request, Moves::left_out);
+  return found && !found->moves_inputs ? std::move(found) : std::nullopt;
 }
 
 }  // namespace simmesh

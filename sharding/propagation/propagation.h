@@ -28,4 +28,8 @@ struct Propagation {
 // RuntimeError where no candidate fits: in place where the tensor would have to move.
 Propagation propagate(const PropagationRequest& request);
 
+// propagate_unmoved returns what propagate does where that moves no input, and nothing where it
+// moves one or finds no candidate. It prices no candidate that moves inputs.
+std::optional<Propagation> propagate_unmoved(const PropagationRequest& request);
+
 }  // namespace simmesh

@@ -146,13 +146,13 @@ std::vector<MeshPlacements> claimed_over_mesh(const WholeCall& call, const Strat
         lists.inputs.push_back(has ? std::optional(pair) : std::nullopt);
       }
       try {
-        Propagation found = propagate(request);
-        if (found.moves_inputs) continue;
-        for (const auto& output : found.outputs)
+        std::optional<Propagation> found = propagate_unmoved(request);
+        if (!found) continue;
+        for (const auto& output : found->outputs)
           lists.outputs.push_back(output ? std::optional(output->placements) : std::nullopt);
         claimed.push_back(std::move(lists));
       } catch (const Error&) {
-        continue;  // no candidate fits both mesh dims
+        continue;  // refused
       }
     }
   return claimed;

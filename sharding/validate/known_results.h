@@ -13,9 +13,9 @@ namespace simmesh {
 //
 //   KnownResults known;
 //   Tensor a = known.shared(x.clone()), b = known.shared(x.clone());
-//   is_same_data(a, b);                                   // true
-//   known.call(op, std::vector{a}, {});                   // runs the op
-//   known.call(op, std::vector{b}, {});                   // looks the outputs up
+//   a.storage() == b.storage();           // true
+//   known.call(op, std::vector{a}, {});   // runs the op
+//   known.call(op, std::vector{b}, {});   // looks the outputs up
 class KnownResults {
  public:
   // shared returns the first contiguous tensor of these bits, shape and dtype that it was given.

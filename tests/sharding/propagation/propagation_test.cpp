@@ -137,5 +137,25 @@ TEST(Propagate, CombinesNothingThatIsRoundedInPartsWhereBitsCount) {
   EXPECT_EQ(to_string(*propagate(norm).outputs[0]), "P(max)");
 }
 
+// If this fails, the validator judges other combinations of rules than those that calls take.
+TEST(Propagate, UnmovedIsTheSameWhereNothingMoves) {
+  const Placement placements[] = {Replicate(), Shard(0), Shard(1), Partial(),
+                                  Partial(ReduceOp::max)};
+  std::size_t unmoved_count = 0;
+  for (const Placement& a : placements)
+    for (const Placement& b : placements)
+      for (const Placement& c : placements)
+        for (const Placement& d : placements) {
+          PropagationRequest request = product_request({2, 2}, {a, b}, {c, d});
+          Propagation all = propagate(request);
+          std::optional<Propagation> unmoved = propagate_unmoved(request);
+          EXPECT_EQ(unmoved.has_value(), !all.moves_inputs);
+          if (!unmoved) continue;
+          EXPECT_EQ(unmoved->outputs, all.outputs);
+          ++unmoved_count;
+        }
+  EXPECT_GT(unmoved_count, 10u);
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -232,3 +233,28 @@ def test_gradient_under_way_in_ddp_is_reported() -> None:
         changes_a_gradient_that_ddp_reduces, world_size=2, local="exact"
     ).outcome
     assert "mul_" in outcome.message and "writes a tensor that allreduce" in outcome.message
+
+
+def test_threads_of_a_rank_call_side_by_side() -> None:
+    """Would fail if the calls of one thread were counted as those of another."""
+
+    def program() -> list[float]:
+        group, found = dist.new_group([0, 1]), []
+
+        def work() -> None:
+            for i in range(3):
+                tensor = torch.full((2,), float(dist.get_rank() + i))
+                dist.all_reduce(tensor, group=group)
+                found.append(tensor[1].item())
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        for _ in range(3):
+            dist.all_reduce(torch.ones(1))
+        thread.join()
+        return found
+
+    for schedule in ("fifo", "seeded:1"):
+        ran = simmesh.spmd_run(program, world_size=2, schedule=schedule, local="exact")
+        assert ran.outcome.ok, ran.outcome.report
+        assert ran.results == [[1.0, 3.0, 5.0]] * 2

@@ -88,6 +88,12 @@ class SharedState:
         self.joint_calls = JointCalls()
 
 
+class _Recent(threading.local):
+    """The works of the call that a thread of the rank makes; None where nobody asks for them."""
+
+    works: list[StartedWork] | None = None
+
+
 class RankState:
     """One rank's groups, stores and handles of operations.
 
@@ -114,7 +120,7 @@ class RankState:
         self.premultiplier = 1.0
         # The works of a call that is looked at, and the operations that weren't waited for, unless
         # nobody looks at them.
-        self.recent: list[StartedWork] | None = None
+        self.recent = _Recent()
         self.under_way: OperationsUnderWay | None = None
         self.entropy: random.Random | None = None
         self.temporary_names: Iterator[str] | None = None
@@ -171,9 +177,14 @@ class RankState:
         operations if one is open.
         """
         self.works.add(work)
+<<<<<<< HEAD
         self.started += 1
         if self.recent is not None:
             self.recent.append(work)
+=======
+        if self.recent.works is not None:
+            self.recent.works.append(work)
+>>>>>>> 95f14a3346ad49d991669bba74628bf8dfe0e044
         self.poll_futures()
         if group.coalesced is not None:
             group.coalesced.append(work)

@@ -4,6 +4,7 @@
 
 #include "collectives/collectives.h"
 #include "core/check/check.h"
+#include "core/ops/call.h"
 #include "sharding/validate/crafted_inputs.h"
 #include "tests/expect_error.h"
 #include "tests/sharding/validate/sample_call.h"

@@ -165,12 +165,12 @@ def started(func: Operator, args: tuple[Any, ...], options: dict[str, Any], call
     under_way, state = scope.under_way, rank_state.current()
     if under_way is None or state is None:
         return call()
-    before, state.recent = state.recent, []
+    before, state.recent.works = state.recent.works, []
     try:
         result = call()
-        works = state.recent
+        works = state.recent.works
     finally:
-        state.recent = before
+        state.recent.works = before
     name = tables.name_of(func).partition("::")[2].partition(".")[0]
     given = tables.named_arguments(func, args, options)
     if tables.name_of(func).startswith("c10d::"):

@@ -177,14 +177,9 @@ class RankState:
         operations if one is open.
         """
         self.works.add(work)
-<<<<<<< HEAD
         self.started += 1
-        if self.recent is not None:
-            self.recent.append(work)
-=======
         if self.recent.works is not None:
             self.recent.works.append(work)
->>>>>>> 95f14a3346ad49d991669bba74628bf8dfe0e044
         self.poll_futures()
         if group.coalesced is not None:
             group.coalesced.append(work)

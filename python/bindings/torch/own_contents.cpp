@@ -68,7 +68,7 @@ bool OwnContents::has_versions(Kind kind) {
   return is_dict && dicts_have_versions;
 }
 
-bool OwnContents::add(nb::object container) {
+bool OwnContents::add(const nb::object& container) {
   PyObject* object = container.ptr();
   Entry entry{.kind = Kind::mapping, .owner = container, .watched = object};
   if (PyModule_Check(object)) {

@@ -22,7 +22,7 @@ class OwnContents {
 
   // add watches a container, which has its present contents on all ranks. Returns false for one
   // that is watched already, and for objects of other kinds.
-  bool add(nanobind::object container);
+  bool add(const nanobind::object& container);
 
   // begin makes the present contents of all containers those of the host and of every rank.
   void begin();

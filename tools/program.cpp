@@ -25,7 +25,8 @@ namespace {
 constexpr int cannot_run = 2;
 
 constexpr const char* about_record =
-    "Cases are recorded from PyTorch by the Python package: python -m simmesh record";
+    "Cases are recorded from PyTorch by the Python package: python -m simmesh record. It also has "
+    "torchrun, validate --python and validate --pytorch";
 
 // Prints the text on one line.
 int refuse(std::string text) {

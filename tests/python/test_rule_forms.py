@@ -58,15 +58,17 @@ def test_functions_under_register_sharding() -> None:
 def test_a_decorated_function_is_the_rule_and_can_be_left_out() -> None:
     """Would fail if what ``register_sharding`` registers weren't found."""
     propagator = torch.distributed.tensor.DTensor._op_dispatcher.sharding_propagator
-    kept = propagator.op_single_dim_strategy_funcs.pop(aten._softmax.default, None)
+    registries = [propagator.op_single_dim_strategy_funcs, propagator.op_strategy_funcs]
+    kept = [each.pop(aten._softmax.default, None) for each in registries]
     try:
         decorated = register_sharding(aten._softmax.default)(softmax_sharding_wrong)
         assert not holds(aten._softmax.default, decorated, ["mn", 1, False])
         assert not holds(aten._softmax.default, inputs=["mn", 1, False])
     finally:
-        propagator.op_strategy_funcs.pop(aten._softmax.default, None)
-        if kept is not None:
-            propagator.op_single_dim_strategy_funcs[aten._softmax.default] = kept
+        for registry, rule in zip(registries, kept):
+            registry.pop(aten._softmax.default, None)
+            if rule is not None:
+                registry[aten._softmax.default] = rule
     assert holds(aten._softmax.default, inputs=["mn", 1, False])
 
 

@@ -26,7 +26,7 @@ torch_requirements="$test_requirements expecttest==0.3.0 safetensors==0.8.0"
 # Frameworks whose models the tests train. torchtitan asks for data sets and loggers that its models
 # don't use.
 model_requirements="transformers==5.24.0 accelerate==1.15.0"
-titan_requirements="tyro==1.0.17 | --no-deps torchtitan==0.3.0 spmd_types==0.2.3"
+titan_requirements="tyro==1.0.17 | --no-deps torchtitan==0.3.0 spmd_types==0.3.1"
 # Frameworks that train on ranks in the tests, without what they ask for on GPUs.
 framework_requirements="lightning-fabric==2.6.6 lightning-utilities==0.15.3 megatron-core==0.16.1"
 declare -A environments=(

@@ -20,22 +20,22 @@ Tensor on_ranks(const Tensor& x, const Tensor& w, const Tensor& bias, const Devi
   return all_reduce(matmul(x, w), ReduceOp::sum, process_group(mesh, 0)) + bias;
 }
 
-const std::vector<RuleInput> inputs = {"mk", "kn", "n"};
+const std::vector<RuleInput> letters = {"mk", "kn", "n"};
 
 TEST(OwnRule, RowsAndColumnsCanBeCut) {
-  EXPECT_TRUE(check_rule(layer, {"S(0), R, R -> S(0)", "R, S(1), S(0) -> S(1)"}, inputs));
+  EXPECT_TRUE(check_rule(layer, {"S(0), R, R -> S(0)", "R, S(1), S(0) -> S(1)"}, letters));
 }
 
 TEST(OwnRule, TheInnerDimCanBeCutWhereTheBiasIsOneOfTheTerms) {
   CheckRuleOptions claimed_alone{.unclaimed = false};
-  EXPECT_TRUE(check_rule(with_bias, "S(1), S(0), P -> P", inputs, claimed_alone));
-  RuleCheck wrong = check_rule(with_bias, "S(1), S(0), R -> P", inputs, claimed_alone);
+  EXPECT_TRUE(check_rule(with_bias, "S(1), S(0), P -> P", letters, claimed_alone));
+  RuleCheck wrong = check_rule(with_bias, "S(1), S(0), R -> P", letters, claimed_alone);
   EXPECT_FALSE(wrong.holds());
   fmt::print("{}\n", wrong.counter_example()->text());
 }
 
 TEST(OwnRule, RanksThatCommunicateGiveTheBitsOfOneDevice) {
-  EXPECT_TRUE(check_rule(on_ranks, "S(1), S(0), R -> R", inputs,
+  EXPECT_TRUE(check_rule(on_ranks, "S(1), S(0), R -> R", letters,
                          {.meshes = {{2}, {3}, {4}}, .backward = false, .unclaimed = false}));
 }
 

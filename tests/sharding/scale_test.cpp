@@ -46,8 +46,9 @@ TEST(Scale, AHundredThousandRanksReduceAndRedistribute) {
   RecordProperty("redistributed_bytes_a_rank", std::to_string((redistributed - before) / ranks));
 #if !defined(SIMMESH_ASAN) && !defined(SIMMESH_TSAN)
   EXPECT_LE((reduced - before) / ranks, 10u * 1024u);
-  // No third page of a rank's stack; the rest is a rank's groups, spec and pieces of the tensor.
-  EXPECT_LE((redistributed - before) / ranks, 10u * 1024u);
+  // Two pages of a rank's stack, and no third one; the rest, some 2 KiB, is a rank's groups, spec
+  // and pieces of the tensor. What earlier tests have freed is used again, so it may be less.
+  EXPECT_LE((redistributed - before) / ranks, 11u * 1024u);
 #endif
 }
 

@@ -42,7 +42,7 @@ bool mount_disk(const std::string& folder, std::int64_t bytes) {
 std::string damage(const std::string& folder) {
   std::string text;
   for (const std::string& name : outputs) {
-    std::ifstream stream(folder + "/" + name);
+    std::ifstream stream(fs::path(folder) / name);
     std::string kept{std::istreambuf_iterator<char>(stream), {}};
     if (kept != "before") text += fmt::format("{} has {} bytes; ", name, kept.size());
   }
@@ -66,7 +66,7 @@ struct Writer {
 // Runs a command in a folder of 16 KiB. Returns what is wrong, empty for nothing.
 std::string failure_of(const Writer& writer, const std::string& folder) {
   if (!mount_disk(folder, 16 << 10)) _exit(no_namespace);
-  for (const std::string& name : outputs) write_text(folder + "/" + name, "before");
+  for (const std::string& name : outputs) write_text(fs::path(folder) / name, "before");
   LimitedRun run = run_limited(writer.words, {}, folder);
   std::string text = damage(folder);
   if (run.status != 2) text += fmt::format("status {}; ", run.status);

@@ -74,13 +74,14 @@ StateDict state_on(const DeviceMesh& mesh, const Work& work, std::int64_t dim, d
   return state;
 }
 
+bool has_only_ones(const Tensor& tensor) {
+  auto values = tensor.values<float>();
+  return std::all_of(values.begin(), values.end(), [](float value) { return value == 1; });
+}
+
 bool has_only_ones(const StateDict& state) {
-  for (const StateDict::Entry& entry : state.entries()) {
-    Tensor local = std::get<Tensor>(entry.value).local_part();
-    auto values = local.values<float>();
-    if (!std::all_of(values.begin(), values.end(), [](float value) { return value == 1; }))
-      return false;
-  }
+  for (const StateDict::Entry& entry : state.entries())
+    if (!has_only_ones(std::get<Tensor>(entry.value).local_part())) return false;
   return true;
 }
 

@@ -29,7 +29,7 @@ TEST(Conv2dModule, DrawsParametersWithinPyTorchsBound) {
   const double bound = 1 / std::sqrt(4.0 * 3 * 3);
   for (const char* name : {"weight", "bias"}) {
     double largest = 0;
-    Tensor parameter = module.parameter(name);
+    const Tensor& parameter = module.parameter(name);
     for (float value : parameter.values<float>())
       largest = std::max(largest, std::fabs(double(value)));
     EXPECT_LE(largest, bound) << name;

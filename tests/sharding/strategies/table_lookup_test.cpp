@@ -32,7 +32,7 @@ TEST(TableLookup, OperandsAreZeroWhereOthersHoldTheRow) {
                                distributed(indices, mesh, {Replicate()}).as_tensor());
     EXPECT_EQ(to_string(PlacementSpan(result.placements())), "MaskP(sum,[4,2],0)");
     auto wanted = indices.values<std::int64_t>();
-    Tensor local = result.local();
+    const Tensor& local = result.local();
     auto values = local.values<float>();
     for (std::size_t i = 0; i < wanted.size(); ++i)
       EXPECT_EQ(values[2 * i] != 0, wanted[i] / 2 == std::int64_t(rank.id()));

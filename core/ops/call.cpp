@@ -198,9 +198,8 @@ std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> given,
 
 std::vector<Tensor> call_known(const Op& op, gsl::span<const Tensor> inputs,
                                const Attributes& attributes, KnownTypes& known) {
-  if (op.view || first_of(inputs, is_attached)) return call(op, inputs, attributes);
-  if (std::vector<Tensor> others = InputConversion::converted(op, inputs); !others.empty())
-    return call(op, others, attributes);
+  if (op.view || InputConversion::is_open() || first_of(inputs, is_attached))
+    return call(op, inputs, attributes);
   if (known.outputs.empty() || !are_of(inputs, known.inputs)) {
     known.inputs = types_of(inputs);
     known.outputs = op.shape(known.inputs, attributes);

@@ -34,10 +34,14 @@ InputConversion::~InputConversion() {
   innermost_conversion().convert = outer_;
 }
 
+bool InputConversion::is_open() {
+  return open_scopes().load(std::memory_order_relaxed) > 0 && innermost_conversion().convert;
+}
+
 std::vector<Tensor> InputConversion::converted(const Op& op, gsl::span<const Tensor> inputs) {
-  if (open_scopes().load(std::memory_order_relaxed) == 0) return {};
-  const Convert* convert = innermost_conversion().convert;
-  return convert && *convert ? (*convert)(op, inputs) : std::vector<Tensor>();
+  if (!is_open()) return {};
+  const Convert& convert = *innermost_conversion().convert;
+  return convert ? convert(op, inputs) : std::vector<Tensor>();
 }
 
 }  // namespace simmesh

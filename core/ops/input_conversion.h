@@ -24,6 +24,9 @@ class InputConversion {
   InputConversion(const InputConversion&) = delete;
   InputConversion& operator=(const InputConversion&) = delete;
 
+  // is_open is true in a scope of this rank.
+  static bool is_open();
+
   // converted returns what the innermost scope of this rank makes of the inputs of a call.
   static std::vector<Tensor> converted(const Op& op, gsl::span<const Tensor> inputs);
 

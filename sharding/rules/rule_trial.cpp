@@ -173,16 +173,19 @@ void RuleTrial::run_whole() {
     for (const Tensor& output : outputs) outputs_.push_back(output.detach().contiguous());
     return;
   }
+  run_on_one_rank([&](const DeviceMesh& mesh) {
+    Tensors outputs = function_.call(leaves_of(whole_), &mesh);
+    take(outputs);
+    outputs_ = outside(outputs);
+  });
+}
+
+void RuleTrial::run_on_one_rank(const std::function<void(const DeviceMesh& mesh)>& body) const {
   World world({.arithmetic = arithmetic_of(options_.values)});
   world
       .run([&](Rank&) {
         KeepUnrounded sums;
-        Shape ones = sizes_.mesh;
-        for (std::int64_t& size : ones) size = 1;
-        DeviceMesh mesh = init_device_mesh(ones);
-        Tensors outputs = function_.call(leaves_of(whole_), &mesh);
-        take(outputs);
-        outputs_ = outside(outputs);
+        body(init_device_mesh(Shape(sizes_.mesh.size(), 1)));
       })
       .rethrow();
 }
@@ -194,17 +197,10 @@ std::vector<Tensor> RuleTrial::gradients_of_whole(gsl::span<const Tensor> of_out
     return gradients(function_.call(leaves), of_outputs, leaves);
   }
   Tensors result;
-  World world({.arithmetic = arithmetic_of(options_.values)});
-  world
-      .run([&](Rank&) {
-        KeepUnrounded of_rank;
-        Shape ones = sizes_.mesh;
-        for (std::int64_t& size : ones) size = 1;
-        DeviceMesh mesh = init_device_mesh(ones);
-        Tensors leaves = leaves_of(whole_);
-        result = outside(gradients(function_.call(leaves, &mesh), of_outputs, leaves));
-      })
-      .rethrow();
+  run_on_one_rank([&](const DeviceMesh& mesh) {
+    Tensors leaves = leaves_of(whole_);
+    result = outside(gradients(function_.call(leaves, &mesh), of_outputs, leaves));
+  });
   return result;
 }
 

@@ -56,6 +56,8 @@ class RuleTrial {
   void run_rank(std::size_t rank, const DeviceMesh* mesh,
                 const std::vector<std::vector<Tensor>>& gradients, OfRanks& results) const;
   void run_whole();
+  // run_on_one_rank runs a body on the mesh of one rank, for a function that communicates.
+  void run_on_one_rank(const std::function<void(const DeviceMesh& mesh)>& body) const;
   std::vector<Tensor> gradients_of_whole(gsl::span<const Tensor> of_outputs) const;
   std::optional<RuleMismatch> compare_outputs(const OfRanks& ranks,
                                               gsl::span<const RuleRow> rows) const;

@@ -74,4 +74,19 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+std::string markup(std::string_view text) {
+  std::string result;
+  for (char byte : text) {
+    switch (byte) {
+      case '<': result += "&lt;"; break;
+      case '>': result += "&gt;"; break;
+      case '&': result += "&amp;"; break;
+      case '"': result += "&quot;"; break;
+      default:
+        if (static_cast<unsigned char>(byte) >= ' ' || byte == '\n' || byte == '\t') result += byte;
+    }
+  }
+  return result;
+}
+
 }  // namespace simmesh

@@ -15,4 +15,8 @@ std::string one_line(std::string_view text);
 // same. Bytes that aren't UTF-8 are \xff.
 std::string printable_report(std::string_view report);
 
+// markup returns a text as HTML and SVG show it: with &lt; for <, and so on. Control bytes are left
+// out.
+std::string markup(std::string_view text);
+
 }  // namespace simmesh

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/check/append_text.h"
+#include "core/check/one_line.h"
 
 namespace simmesh::pipeline {
 
@@ -99,13 +100,6 @@ void add_legend(std::string& svg, std::int64_t y, const SpacedSchedule& spaced) 
   }
 }
 
-std::string escaped_title(std::string_view text) {
-  std::string result;
-  for (char c : text)
-    result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return result;
-}
-
 }  // namespace
 
 std::string schedule_svg(const SpacedSchedule& spaced, std::string_view title) {
@@ -118,7 +112,7 @@ std::string schedule_svg(const SpacedSchedule& spaced, std::string_view title) {
               "viewBox=\"0 0 {0} {1}\" font-family=\"monospace\" font-size=\"11\">\n"
               "<rect x=\"0\" y=\"0\" width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n"
               "<text x=\"{2}\" y=\"20\">{3}</text>\n",
-              width, height, margin, escaped_title(title));
+              width, height, margin, markup(title));
   for (std::size_t rank = 0; rank < spaced.placed.size(); ++rank) {
     RankRow row(svg, rank, spaced.placed[rank]);
     for (const auto& placed : spaced.placed[rank]) row.draw(placed);

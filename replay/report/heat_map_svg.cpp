@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "replay/report/markup.h"
+#include "replay/report/pixels.h"
 
 namespace simmesh::replay {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "replay/report/markup.h"
+#include "replay/report/pixels.h"
 
 namespace simmesh::replay {
 

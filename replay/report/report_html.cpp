@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/one_line.h"
 #include "replay/report/heat_map_svg.h"
-#include "replay/report/markup.h"
 #include "replay/report/memory_svg.h"
 #include "replay/report/report_text.h"
 #include "replay/report/timeline_svg.h"

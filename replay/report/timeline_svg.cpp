@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "replay/report/markup.h"
+#include "core/check/one_line.h"
+#include "replay/report/pixels.h"
 
 namespace simmesh::replay {
 

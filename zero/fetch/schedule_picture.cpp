@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <optional>
 
+#include "core/check/one_line.h"
 #include "zero/fetch/pretty.h"
 
 namespace simmesh::zero {
@@ -110,20 +111,13 @@ class Timeline {
   std::vector<std::optional<Bar>> open_;
 };
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (char c : text)
-    result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return result;
-}
-
 std::string rect(int x, int y, int width, int height, const char* color) {
   return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", x, y,
                      width, height, color);
 }
 
 std::string text(int x, int y, const std::string& words, const char* more = "") {
-  return fmt::format("<text x=\"{}\" y=\"{}\"{}>{}</text>\n", x, y, more, escaped(words));
+  return fmt::format("<text x=\"{}\" y=\"{}\"{}>{}</text>\n", x, y, more, markup(words));
 }
 
 std::string heads(const std::vector<Column>& columns, int height) {
@@ -133,7 +127,7 @@ std::string heads(const std::vector<Column>& columns, int height) {
     if (i % 2 == 1) svg += rect(x, head_height, column_width, height, "#f4f4f4");
     svg +=
         fmt::format("<text x=\"0\" y=\"0\" transform=\"translate({} {}) rotate(-70)\">{}</text>\n",
-                    x + column_width - 3, head_height - 6, escaped(columns[i].label));
+                    x + column_width - 3, head_height - 6, markup(columns[i].label));
   }
   return svg;
 }

@@ -25,5 +25,11 @@ TEST(OneLine, MakesReportsPrintable) {
   EXPECT_EQ(printable_report("\xff\xc3"), "\\xff\\xc3");
 }
 
+TEST(Markup, NothingOfATextIsTakenForMarkup) {
+  EXPECT_EQ(markup("<script>\"a\" & 'b'</script>"),
+            "&lt;script&gt;&quot;a&quot; &amp; 'b'&lt;/script&gt;");
+  EXPECT_EQ(markup("a\x01\n\tb"), "a\n\tb");
+}
+
 }  // namespace
 }  // namespace simmesh

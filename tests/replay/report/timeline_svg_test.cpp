@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "replay/report/markup.h"
-
 namespace simmesh::replay {
 namespace {
 

@@ -1,5 +1,6 @@
 #include "verify/case_report.h"
 
+#include <cctype>
 #include <fmt/ranges.h>
 
 namespace simmesh {
@@ -55,6 +56,24 @@ void CaseReport::expect_refusal(std::string_view who, const CaseField& error, co
                        actual == nullptr
                            ? "no error"
                            : fmt::format("a {}: {}", to_string(actual->kind()), actual->what())));
+}
+
+namespace {
+
+std::string in_lower_case(std::string_view text) {
+  std::string result;
+  for (char c : text) result += char(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+}  // namespace
+
+void CaseReport::expect_words(std::string_view who, const CaseField& error,
+                              std::string_view message) {
+  std::string lower = in_lower_case(message);
+  for (const std::string& word : error["words"].texts())
+    if (lower.find(in_lower_case(word)) == std::string::npos)
+      mismatch(fmt::format("{}expected '{}' in the message, got: {}", who, word, message));
 }
 
 namespace {

@@ -66,6 +66,10 @@ class CaseReport {
   // expect_refusal compares an Error that was caught elsewhere; null where there was none.
   void expect_refusal(std::string_view who, const CaseField& error, const Error* actual);
 
+  // expect_words adds a mismatch for each of the "words" of `error` that a message lacks, in
+  // capitals or not. A mismatch begins with `who`.
+  void expect_words(std::string_view who, const CaseField& error, std::string_view message);
+
   // pass_as_cheaper notes that the case holds by another plan that costs less than the recorded
   // one, and names both; pass_as_beyond that it holds by a correct result where a refusal is
   // recorded.

@@ -55,5 +55,21 @@ TEST(CaseReport, FoldsHashesInOrder) {
   EXPECT_TRUE(ab.schedule_hash());
 }
 
+// If this fails, an error passes for another one.
+TEST(CaseReport, ExpectsAllWordsInAnyOrderAndInCapitalsOrNot) {
+  RecordedCase recorded =
+      RecordedCase::parse(R"({"kind":"k","id":"i","raises":{"words":["Too","big"]}})", {});
+  auto mismatches = [&](std::string_view message) {
+    CaseReport report;
+    report.expect_words("rank 1: ", recorded["raises"], message);
+    return report.mismatches();
+  };
+  EXPECT_THAT(mismatches("it is BIG, too"), IsEmpty());
+  EXPECT_THAT(mismatches("it is too small"),
+              ElementsAre("rank 1: expected 'big' in the message, got: it is too small"));
+  EXPECT_THAT(mismatches(""), ElementsAre("rank 1: expected 'Too' in the message, got: ",
+                                          "rank 1: expected 'big' in the message, got: "));
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -19,14 +19,15 @@ def main() -> int:
         from simmesh.torchrun_command import run as torchrun
 
         return torchrun(sys.argv[2:])
-    from simmesh import rules_command
+    if sys.argv[1:2] == ["validate"]:
+        from simmesh import rules_command
 
-    if rules_command.is_ours(sys.argv[1:]):
-        return rules_command.run(sys.argv[2:])
-    if sys.argv[1:3] == ["validate", "--pytorch"]:
-        from simmesh.rules.pytorch.command import run as validate
+        if rules_command.is_ours(sys.argv[1:]):
+            return rules_command.run(sys.argv[2:])
+        if sys.argv[2:3] == ["--pytorch"]:
+            from simmesh.rules.pytorch.command import run as validate
 
-        return validate(sys.argv[3:])
+            return validate(sys.argv[3:])
     sys.stdout.flush()
     return command(sys.argv[1:])
 

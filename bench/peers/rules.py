@@ -26,6 +26,7 @@ import torch
 
 import simmesh
 from simmesh.rules.forms import read
+from simmesh.rules.pieces import repeated
 from simmesh.rules.rule import Row, RulePlacement
 from simmesh.rules.sizes import RuleInput
 
@@ -50,9 +51,7 @@ def _tensor(given: RuleInput, sizes: dict[str, int]) -> torch.Tensor:
     generator = torch.Generator().manual_seed(0)
     if given.values is None:
         return torch.randn(shape, generator=generator)
-    flat = given.values.reshape(-1)
-    count = int(torch.Size(shape).numel())
-    return flat.repeat(-(-count // flat.numel()))[:count].reshape(shape)
+    return repeated(given.values, shape)
 
 
 def _type(placement: RulePlacement) -> Any:

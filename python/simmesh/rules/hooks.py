@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from simmesh.rules.calls import Applied, Call, on_mesh
-from simmesh.rules.pieces import pieces
+from simmesh.rules.pieces import pieces, repeated
 from simmesh.rules.rule import NONE, PARTIAL, REPLICATE, Row, Rule, RulePlacement, dual, shard
 from simmesh.rules.sizes import RuleInput
 
@@ -92,9 +92,7 @@ def _derived(
         if each.values is None:
             wholes.append(torch.rand(shape) + 1)
         else:
-            flat = each.values.reshape(-1)
-            count = int(torch.Size(shape).numel())
-            wholes.append(flat.repeat(-(-count // max(1, len(flat))))[:count].reshape(shape))
+            wholes.append(repeated(each.values, shape))
 
     def body() -> list[tuple[str, RulePlacement]]:
         from spmd_types import checker

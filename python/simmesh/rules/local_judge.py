@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 from simmesh.rules.rows_judge import RowsJudge
 from simmesh.rules.rule import PARTIAL, REPLICATE, Row, RulePlacement, shard
-from simmesh.rules.sizes import RuleInput, Shapes, shapes_for
+from simmesh.rules.sizes import Shapes, shapes_for
 from simmesh.rules.trial import FunctionRefuses, Trial
 from simmesh.rules.verdict import RuleCounterExample
-
-# Rows that aren't claimed are looked for only where there are few.
-_CANDIDATES_MAX = 256
 
 
 class LocalJudge(RowsJudge):
@@ -59,29 +55,7 @@ class LocalJudge(RowsJudge):
                 return self._example(rows, mesh, shapes, mismatch)
         return None
 
-    def _alphabet(self, given: RuleInput) -> list[RulePlacement]:
-        shards = [shard(dim) for dim in range(len(given.dims))]
-        return [REPLICATE, *shards, *([PARTIAL] if given.values is None else [])]
-
-    def _find_unclaimed(self, rows: Sequence[Row]) -> None:
-        claimed = {row.inputs for row in rows}
-        combinations = list(itertools.product(*map(self._alphabet, self._inputs)))
-        if len(combinations) > _CANDIDATES_MAX:
-            return
-        for placements in combinations:
-            if all(placement == REPLICATE for placement in placements):
-                continue
-            if placements in claimed:
-                self._check.covered += 1
-                self._check.coverable += 1
-                continue
-            row = self._row_that_holds(placements)
-            if row is not None:
-                self._check.coverable += 1
-                self._check.unclaimed.append(row)
-
     def _row_that_holds(self, placements: tuple[RulePlacement, ...]) -> Row | None:
-        """The row with these inputs that holds on meshes of 2 and 3 ranks; None where none does."""
         outputs: list[list[RulePlacement]] | None = None
         probe = Row(placements, ())
         for mesh in ((2,), (3,)):

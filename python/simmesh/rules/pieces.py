@@ -46,7 +46,8 @@ def pieces(tensor: Tensor, placement: RulePlacement, count: int) -> list[Tensor]
     return _strided_pieces(tensor, placement, count)
 
 
-_REDUCTIONS: dict[str, Callable[[Sequence[Tensor]], Any]] = {
+#: Returns what terms stand for, by the name of the reduction.
+REDUCTIONS: dict[str, Callable[[Sequence[Tensor]], Any]] = {
     "sum": lambda terms: reduce(torch.add, terms),
     "avg": lambda terms: reduce(torch.add, terms) / len(terms),
     "min": lambda terms: reduce(torch.minimum, terms),
@@ -62,7 +63,7 @@ def whole(tensors: Sequence[Tensor], placement: RulePlacement) -> Tensor:
         shapes = {tuple(tensor.shape) for tensor in tensors}
         if len(shapes) > 1:
             raise RuntimeError(f"the terms have the shapes {sorted(shapes)}")
-        result: Tensor = _REDUCTIONS[placement.reduction](tensors)
+        result: Tensor = REDUCTIONS[placement.reduction](tensors)
         return result
     dims = min(tensor.dim() for tensor in tensors)
     if not -dims <= placement.dim < dims:
@@ -87,9 +88,28 @@ def fits(tensors: Sequence[Tensor], placement: RulePlacement) -> bool:
     return [piece.shape for piece in expected] == [tensor.shape for tensor in tensors]
 
 
+def same(first: Tensor, second: Tensor) -> Tensor:
+    """Elements that are equal; two NaNs are."""
+    equal: Tensor = (first == second) | ((first != first) & (second != second))
+    return equal
+
+
+def first_false(elements: Tensor) -> tuple[int, ...] | None:
+    """The index of the first element that is false; None where all are true."""
+    if bool(elements.all()):
+        return None
+    return tuple(int(i) for i in (~elements).nonzero()[0])
+
+
 def difference(expected: Tensor, got: Tensor) -> tuple[int, ...] | None:
     """The index of the first element that differs in a bit; None where none does."""
-    same = (expected == got) | ((expected != expected) & (got != got))
-    if bool(same.all()):
-        return None
-    return tuple(int(i) for i in (~same).nonzero()[0])
+    return first_false(same(expected, got))
+
+
+def repeated(values: Tensor, shape: Sequence[int]) -> Tensor:
+    """The values of a tensor, repeated to another shape."""
+    count = int(torch.Size(shape).numel())
+    if count > 0 and values.numel() == 0:
+        raise ValueError("[rules] expected an input with values to repeat, got none")
+    flat = values.reshape(-1)
+    return flat.repeat(-(-count // max(1, flat.numel())))[:count].reshape(list(shape))

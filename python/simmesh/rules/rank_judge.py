@@ -13,13 +13,12 @@ from simmesh.rules.rows_judge import RowsJudge, with_gradients
 from simmesh.rules.rule import PARTIAL, REPLICATE, Row, RulePlacement, shard
 from simmesh.rules.verdict import RuleCheck, RuleCounterExample
 
-_CANDIDATES_MAX = 64
-
 
 class RankJudge(RowsJudge):
     """Judges rows by running the function on every rank of a mesh."""
 
     _product_max = 1
+    _candidates_max = 64
 
     def prepare(self, whole: Callable[..., Any] | None, schedules: Sequence[str]) -> None:
         """Sets the function that is right for whole inputs, and the schedules."""
@@ -95,33 +94,19 @@ class RankJudge(RowsJudge):
         return self._example(rows, mesh, found.shapes, found.mismatch)
 
     def _find_unclaimed(self, rows: Sequence[Row]) -> None:
-        claimed = {row.inputs for row in rows}
-        alphabets: list[list[RulePlacement]] = [
-            [REPLICATE, *map(shard, range(len(each.dims))),
-             *([PARTIAL] if each.values is None else [])]
-            for each in self._inputs
-        ]  # fmt: skip
-        combinations = list(itertools.islice(itertools.product(*alphabets), _CANDIDATES_MAX + 1))
-        if len(combinations) > _CANDIDATES_MAX:
-            return
+        trials = self._check.trials
+        super()._find_unclaimed(rows)
+        self._check.trials = trials
+
+    def _row_that_holds(self, placements: tuple[RulePlacement, ...]) -> Row | None:
         count = len(self._rule.all_rows[0].outputs)
         most = max([len(each.dims) for each in self._inputs] + [1])
         outputs = [REPLICATE, *map(shard, range(most)), PARTIAL]
-        trials = self._check.trials
-        for placements in combinations:
-            if all(placement == REPLICATE for placement in placements):
-                continue
-            if placements in claimed:
-                self._check.covered += 1
-                self._check.coverable += 1
-                continue
-            for of_outputs in itertools.product(outputs, repeat=count):
-                row = Row(placements, of_outputs)
-                if all(self._counter_example([row], mesh, [row]) is None for mesh in ((2,), (3,))):
-                    self._check.coverable += 1
-                    self._check.unclaimed.append(self._read.pop(row, row))
-                    break
-        self._check.trials = trials
+        for of_outputs in itertools.product(outputs, repeat=count):
+            row = Row(placements, of_outputs)
+            if all(self._counter_example([row], mesh, [row]) is None for mesh in ((2,), (3,))):
+                return self._read.pop(row, row)
+        return None
 
 
 def _whole_gradients(row: Row) -> Row:

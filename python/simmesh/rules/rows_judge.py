@@ -24,6 +24,8 @@ class RowsJudge(ABC):
 
     # The most cut letters of which all pairs of sizes are judged.
     _product_max = 2
+    # Rows that aren't claimed are looked for only where there are few.
+    _candidates_max = 256
 
     def __init__(
         self,
@@ -48,8 +50,8 @@ class RowsJudge(ABC):
         """The smallest counter-example of rows on a mesh. ``claimed`` are the rows as written."""
 
     @abstractmethod
-    def _find_unclaimed(self, rows: Sequence[Row]) -> None:
-        """Counts the placements of the inputs that rows cover, and finds those that could be."""
+    def _row_that_holds(self, placements: tuple[RulePlacement, ...]) -> Row | None:
+        """A row with these inputs that holds on meshes of 2 and 3 ranks; None where none does."""
 
     def judge(self, meshes: Sequence[Sequence[int]], finds_unclaimed: bool) -> RuleCheck:
         """The verdict on all rows, and what the rule leaves out."""
@@ -81,6 +83,30 @@ class RowsJudge(ABC):
             if row not in self._judged_rows and len(meshes) > 0
         ]
         return self._check
+
+    def _find_unclaimed(self, rows: Sequence[Row]) -> None:
+        """Counts the placements of the inputs that rows cover, and finds those that could be."""
+        claimed = {row.inputs for row in rows}
+        alphabets: list[list[RulePlacement]] = [
+            [REPLICATE, *map(shard, range(len(each.dims))),
+             *([PARTIAL] if each.values is None else [])]
+            for each in self._inputs
+        ]  # fmt: skip
+        combinations = itertools.product(*alphabets)
+        few = list(itertools.islice(combinations, self._candidates_max + 1))
+        if len(few) > self._candidates_max:
+            return
+        for placements in few:
+            if all(placement == REPLICATE for placement in placements):
+                continue
+            if placements in claimed:
+                self._check.covered += 1
+                self._check.coverable += 1
+                continue
+            row = self._row_that_holds(placements)
+            if row is not None:
+                self._check.coverable += 1
+                self._check.unclaimed.append(row)
 
     def _combinations(self, rows: Sequence[Row], mesh: Sequence[int]) -> Iterator[tuple[Row, ...]]:
         """The rows of all mesh dims that are judged together on a mesh."""

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simmesh.rules.pieces import difference, fits, pieces, whole
+from simmesh.rules.pieces import difference, fits, pieces, repeated, whole
 from simmesh.rules.rule import REPLICATE, Row, RulePlacement
 from simmesh.rules.sizes import RuleInput, Shapes
 
@@ -62,14 +62,6 @@ class Values:
         drawn = torch.randint(-bound, bound + 1, list(shape), generator=self.generator) * terms
         return drawn.to(dtype) / (1 if self.are_whole else bound // 2)
 
-    def repeat(self, shape: Sequence[int], values: Tensor) -> Tensor:
-        """The values of a tensor, repeated."""
-        count = int(torch.Size(shape).numel())
-        if count > 0 and values.numel() == 0:
-            raise ValueError("[rules] expected an input with values to repeat, got none")
-        flat = values.reshape(-1)
-        return flat.repeat(-(-count // max(1, flat.numel())))[:count].reshape(list(shape))
-
 
 @dataclass
 class Spread:
@@ -115,7 +107,7 @@ def spread(
 
     def draw() -> Tensor:
         if given.values is not None:
-            return values.repeat(shape, given.values)
+            return repeated(given.values, shape)
         if any(are_partial):
             return values.draw_term(shape, math.prod(counts), dtype)
         return values.draw(shape, dtype)

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.distributed.tensor.placement_types import Partial, Placement, Replicate, _MaskPartial
 
+from simmesh.rules.pieces import REDUCTIONS, same
+
 Coordinate = tuple[int, ...]
 OfRanks = dict[Coordinate, Tensor]
 
@@ -110,10 +112,7 @@ def _split(tensor: Tensor, placement: Placement, count: int) -> list[Tensor]:
 
 
 _REDUCTIONS: dict[str, Callable[[Sequence[Tensor]], Any]] = {
-    "sum": lambda terms: reduce(torch.add, terms),
-    "avg": lambda terms: reduce(torch.add, terms) / len(terms),
-    "min": lambda terms: reduce(torch.minimum, terms),
-    "max": lambda terms: reduce(torch.maximum, terms),
+    **REDUCTIONS,
     "product": lambda terms: reduce(torch.mul, terms),
     "band": lambda terms: reduce(torch.bitwise_and, terms),
     "bor": lambda terms: reduce(torch.bitwise_or, terms),
@@ -132,12 +131,6 @@ def joined(line: Sequence[Tensor], placement: Placement) -> Tensor:
     if isinstance(placement, Partial):
         return _reduced(line, placement)
     return _assembled(line, placement)
-
-
-def same(first: Tensor, second: Tensor) -> Tensor:
-    """Elements that are equal; two NaNs are."""
-    equal: Tensor = (first == second) | ((first != first) & (second != second))
-    return equal
 
 
 def _replicated(line: Sequence[Tensor]) -> Tensor:

@@ -13,6 +13,7 @@ from torch.distributed.tensor._dtensor_spec import DTensorSpec
 from torch.distributed.tensor.placement_types import Placement, Replicate, _MaskPartial
 from torch.utils import _pytree as pytree
 
+from simmesh.rules.pieces import first_false, same
 from simmesh.rules.pytorch.placed import (
     Coordinate,
     DoesNotFit,
@@ -21,7 +22,6 @@ from simmesh.rules.pytorch.placed import (
     cut,
     is_norm,
     joined,
-    same,
 )
 from simmesh.rules.pytorch.propagation import Answer, Call, Placements, Propagation, mesh_of
 from simmesh.rules.pytorch.samples import prepared
@@ -285,9 +285,7 @@ def _difference(expected: Tensor, got: Tensor, is_close: bool) -> tuple[int, ...
     equal = same(expected, got)
     if is_close and (expected.is_floating_point() or expected.is_complex()):
         equal = equal | are_close(expected, got.to(expected.dtype))
-    if bool(equal.all()):
-        return None
-    return tuple(int(i) for i in (~equal).nonzero()[0])
+    return first_false(equal)
 
 
 def judged(trial: Trial) -> tuple[str, Mismatch | None]:

@@ -96,6 +96,13 @@ def _parts(tensor: torch.Tensor) -> Parts:
     return wide(raw[..., 0]), wide(raw[..., 1])
 
 
+def _over(tensor: torch.Tensor, dims: list[int], forward: bool) -> Parts:
+    parts = _parts(tensor)
+    for dim in reversed(dims):
+        parts = _transformed(parts, dim, forward)
+    return parts
+
+
 def _scaled(parts: Parts, count: int, normalization: int) -> Parts:
     """Divides by the root of the number of elements (1), or by the number (2)."""
     if normalization == 0:
@@ -117,9 +124,7 @@ def _of_complex(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) 
     tensor, dims, normalization, forward = args
     result = func(*args, **options)
     if result.numel():
-        parts = _parts(tensor)
-        for dim in reversed(dims):
-            parts = _transformed(parts, dim, forward)
+        parts = _over(tensor, dims, forward)
         _write(_scaled(parts, _count(tensor.shape, dims), normalization), result)
     return result
 
@@ -128,9 +133,7 @@ def _of_real(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> 
     tensor, dims, normalization, _ = args
     result = func(*args, **options)
     if result.numel():
-        parts = _parts(tensor)
-        for dim in reversed(dims):
-            parts = _transformed(parts, dim, True)
+        parts = _over(tensor, dims, True)
         last = dims[-1]
         half = tuple(each.narrow(last, 0, result.shape[last]) for each in parts)
         _write(_scaled((half[0], half[1]), _count(tensor.shape, dims), normalization), result)

@@ -21,6 +21,12 @@ std::atomic<std::int64_t>& open_scopes() {
   return count;
 }
 
+// Returns the conversion of the innermost scope of this rank, null outside of any.
+const InputConversion::Convert* open_conversion() {
+  if (open_scopes().load(std::memory_order_relaxed) == 0) return nullptr;
+  return innermost_conversion().convert;
+}
+
 }  // namespace
 
 InputConversion::InputConversion(Convert convert)
@@ -34,14 +40,11 @@ InputConversion::~InputConversion() {
   innermost_conversion().convert = outer_;
 }
 
-bool InputConversion::is_open() {
-  return open_scopes().load(std::memory_order_relaxed) > 0 && innermost_conversion().convert;
-}
+bool InputConversion::is_open() { return open_conversion() != nullptr; }
 
 std::vector<Tensor> InputConversion::converted(const Op& op, gsl::span<const Tensor> inputs) {
-  if (!is_open()) return {};
-  const Convert& convert = *innermost_conversion().convert;
-  return convert ? convert(op, inputs) : std::vector<Tensor>();
+  const Convert* convert = open_conversion();
+  return convert && *convert ? (*convert)(op, inputs) : std::vector<Tensor>();
 }
 
 }  // namespace simmesh

@@ -9,6 +9,7 @@ namespace {
 // If this fails, an option takes -1 as 2^64 - 1, or refuses a bound that it names.
 TEST(WholeNumber, TakesWhatLiesBetweenItsBounds) {
   CLI::Validator small = whole_number(1, 8);
+  EXPECT_EQ(small.get_description(), "1 to 8");
   for (std::string text : {"1", "8"}) EXPECT_EQ(small(text), "") << text;
   for (std::string text : {"0", "9", "-1", "x", "", "1.5", "2 ", "99999999999999999999"})
     EXPECT_EQ(small(text), "expected a whole number from 1 to 8, got " + text);

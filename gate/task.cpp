@@ -81,6 +81,7 @@ GateTask gate_task(const GateFile& gate) {
   task.steps = gate.train.steps;
   task.micro_batches = gate.train.micro_batches;
   task.loss = gate.train.loss;
+  task.autocast = gate.train.autocast;
   task.terms = terms_of(gate);
   task.optimizer = gate.train.optimizer;
   if (gate.train.clip_grad_norm > 0)

@@ -17,6 +17,7 @@
 #include "core/check/one_line.h"
 #include "tools/commands.h"
 #include "tools/watched_run.h"
+#include "tools/whole_number.h"
 
 namespace simmesh {
 
@@ -216,7 +217,7 @@ void add_checkpoint_command(CLI::App& program, int& status) {
       ->add_option("--file-bytes", arguments->write.file_bytes,
                    "end a safetensors file once it has so many bytes")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   conversion->add_flag("--weights", arguments->weights,
                        "just the weights, under the model's own names");
   CLI::App* comparison =

@@ -6,6 +6,7 @@
 #include "tools/commands.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
+#include "tools/whole_number.h"
 #include "zero/config/config_autos.h"
 #include "zero/config/hjson.h"
 #include "zero/engine/config_report.h"
@@ -80,12 +81,12 @@ void add_config_command(CLI::App& program, int& status) {
   app->add_option("FILE", arguments->file, "the configuration, such as ds_config.json")->required();
   app->add_option("--ranks", arguments->ranks, "the number of ranks")
       ->capture_default_str()
-      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 20));
+      ->check(whole_number(1, 1 << 20));
   app->add_option("--auto", arguments->autos,
                   "values that \"auto\" stands for, for instance hidden_size=4096,lr=1e-4");
   app->add_option("--parameters", arguments->parameters,
                   "elements of the model's parameters, for costs in bytes")
-      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 50));
+      ->check(whole_number(1, std::uint64_t(1) << 50));
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = print_config(*arguments); });
 }

@@ -9,6 +9,7 @@
 #include "tools/gate_memory_check.h"
 #include "tools/run_options.h"
 #include "tools/watched_run.h"
+#include "tools/whole_number.h"
 
 namespace simmesh {
 
@@ -64,7 +65,7 @@ void add_explore_command(CLI::App& program, int& status) {
   app->add_option("GATE", arguments->path, "a gate file")->required();
   app->add_option("--schedules", arguments->request.schedules, "number of schedules, at most")
       ->capture_default_str()
-      ->check(CLI::Range(std::int64_t(1), std::int64_t(1'000'000'000)));
+      ->check(whole_number(1, 1'000'000'000));
   app->add_flag("--exhaustive", arguments->request.exhaustive,
                 "run one schedule of each class of equivalent schedules; for small worlds");
   app->add_option("--output", arguments->output_file,

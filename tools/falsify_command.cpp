@@ -5,6 +5,7 @@
 #include "tools/commands.h"
 #include "tools/run_options.h"
 #include "tools/watched_run.h"
+#include "tools/whole_number.h"
 #include "verify/falsify/falsified_page.h"
 #include "verify/falsify/falsify.h"
 
@@ -52,10 +53,10 @@ void add_falsify_command(CLI::App& program, int& status) {
   app->add_option("--id", arguments->id, "only cases whose id matches: GLOB");
   app->add_option("--at", arguments->at, "only changes at this place: a JSON pointer");
   app->add_option("--limit", arguments->limit, "number of cases of each kind, at most")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   app->add_option("--sample", arguments->sample,
                   "number of changes of each case, at most; the seed chooses them")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   app->add_flag("--page", arguments->prints_page,
                 "prints the page of all places whose change may pass instead");
   arguments->run.add_to(*app, RunOptions::Runs::cases, "cases");

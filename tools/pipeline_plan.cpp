@@ -8,6 +8,7 @@
 #include "pipeline/analysis/schedule_picture.h"
 #include "pipeline/analysis/schedule_report.h"
 #include "tools/terminal.h"
+#include "tools/whole_number.h"
 
 namespace simmesh {
 
@@ -37,20 +38,20 @@ JsonValue pipeline_json(const pipeline::ScheduleReport& report) {
 }  // namespace
 
 void PipelinePlan::add_to(CLI::App& app) {
-  auto positive = CLI::Range(std::int64_t(1), pipeline_actions_max);
+  auto positive = whole_number(1, std::uint64_t(pipeline_actions_max));
   CLI::Option* name = app.add_option(
       "--pipeline", schedule,
       "plan a pipeline schedule instead: GPipe, 1F1B, ForwardOnly, LoopedBFS, Interleaved1F1B, "
       "InterleavedZeroBubble, ZBVZeroBubble or DualPipeV; last line: bubble: X %");
   app.add_option("--ranks", ranks, "ranks of the pipeline")
-      ->check(CLI::Range(std::int64_t(1), pipeline_ranks_max))
+      ->check(whole_number(1, std::uint64_t(pipeline_ranks_max)))
       ->needs(name);
   app.add_option("--microbatches", microbatches, "micro-batches of a step")
       ->check(positive)
       ->needs(name);
   app.add_option("--stages-per-rank", stages_per_rank, "stages of each rank")
       ->default_str("one, or two where the schedule is for several")
-      ->check(CLI::Range(std::int64_t(1), pipeline_ranks_max))
+      ->check(whole_number(1, std::uint64_t(pipeline_ranks_max)))
       ->needs(name);
   app.add_flag("--all-actions", all_actions,
                "print messages, unshards, reductions and waits, not just what is computed")

@@ -15,6 +15,7 @@
 #include "tools/pipeline_plan.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
+#include "tools/whole_number.h"
 
 namespace simmesh {
 
@@ -153,7 +154,7 @@ void add_plan_command(CLI::App& program, int& status) {
       "mesh dims over which the mesh is flattened, so that steps may merge; for instance 0x1");
   app->add_option("--devices-per-host", arguments->devices_per_host, "ranks per host")
       ->capture_default_str()
-      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 20));
+      ->check(whole_number(1, 1 << 20));
   app->add_option("--picture", arguments->picture,
                   "draw the shardings before and after each step into this file (.svg or .txt), or "
                   "the pipeline in time (.svg)");

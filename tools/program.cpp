@@ -45,14 +45,30 @@ std::string names_of_subcommands(const CLI::App& app) {
   return names;
 }
 
+// Returns the arguments that a subcommand doesn't know, in the order given; all words after an
+// unknown option are left over too where a required one is missing, so it ends with that option.
+std::string unknown_arguments(const CLI::App& app) {
+  std::string text;
+  for (const std::string& word : app.remaining()) {
+    text += (text.empty() ? "" : " ") + word;
+    if (word.starts_with('-')) return "expected a known option, got " + word;
+  }
+  return text.empty() ? text : "expected no further argument, got " + text;
+}
+
 // Describes what is wrong with the arguments. The library doesn't say which subcommand came in the
-// place of one that it knows.
+// place of one that it knows, and names a missing argument where an option is misspelt.
 std::string problem_of(const CLI::App& program, const CLI::ParseError& error, int argc,
                        char** argv) {
   const CLI::App* app = &program;
   int depth = 1;
   for (; !app->get_subcommands().empty(); ++depth) app = app->get_subcommands().front();
-  if (app->get_require_subcommand_min() == 0 || depth >= argc) return error.what();
+  if (app->get_require_subcommand_min() == 0 || depth >= argc) {
+    bool is_about_others = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                           dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    std::string unknown = is_about_others ? unknown_arguments(*app) : "";
+    return unknown.empty() ? error.what() : unknown;
+  }
   std::string text =
       fmt::format("expected a subcommand ({}), got {}", names_of_subcommands(*app), argv[depth]);
   if (depth == 1 && std::string(argv[depth]) == "record") text += fmt::format(". {}", about_record);

@@ -22,6 +22,7 @@
 #include "tools/lost_trace.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
+#include "tools/whole_number.h"
 
 namespace simmesh {
 
@@ -235,13 +236,13 @@ void add_replay_command(CLI::App& program, int& status) {
   app->add_option("--schedules", arguments->schedules,
                   "schedules under which the job is replayed, which must give one data hash")
       ->capture_default_str()
-      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 40));
+      ->check(whole_number(1, std::uint64_t(1) << 40));
   app->add_option("--iterations", arguments->iterations, "how often a replay repeats the traces")
       ->capture_default_str()
-      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 20));
+      ->check(whole_number(1, 1 << 20));
   app->add_option("--warm-up", arguments->warm_up, "iterations before those that count")
       ->capture_default_str()
-      ->check(CLI::Range(std::int64_t(0), std::int64_t(1) << 20));
+      ->check(whole_number(0, 1 << 20));
   app->add_option("--allocation", arguments->allocation,
                   "when tensors are made: pre (before the first iteration) or lazy")
       ->capture_default_str();

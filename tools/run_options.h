@@ -9,6 +9,7 @@
 #include "core/engine/options/arithmetic.h"
 #include "core/engine/options/run_words.h"
 #include "core/engine/schedules/schedule.h"
+#include "tools/whole_number.h"
 
 namespace simmesh {
 
@@ -35,13 +36,14 @@ class RunOptions {
   // add_to adds the options to a subcommand. `jobs_do` says what runs side by side.
   void add_to(CLI::App& app, Runs runs, const std::string& jobs_do) {
     app.add_option("--seed", words_.seed, "seed of schedules and random streams")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
     app.add_option("--schedule", words_.schedule,
                    "which rank runs next: fifo, seeded, seeded:N, pct:D or replay:FILE")
         ->capture_default_str();
     app.add_option("--threads", words_.threads, "number of worker threads; changes no result")
         ->capture_default_str()
-        ->check(CLI::Range(std::int64_t(1), std::int64_t(1024)));
+        ->check(whole_number(1, 1024));
     app.add_option("--arithmetic", words_.arithmetic,
                    "how sums add up: canonical, exact, rank_order, as_nccl_ring, as_nccl_tree or "
                    "as_gloo_ring")
@@ -58,7 +60,7 @@ class RunOptions {
         ->type_name("OUT.json");
     app.add_option("--jobs", jobs, jobs_do + " that run side by side; changes no result")
         ->capture_default_str()
-        ->check(CLI::Range(std::int64_t(1), std::int64_t(1024)));
+        ->check(whole_number(1, 1024));
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "sharding/validate/validate_report.h"
 #include "tools/commands.h"
 #include "tools/watched_run.h"
+#include "tools/whole_number.h"
 #include "verify/paddle/rule_lines.h"
 #include "verify/pytorch/ops/rule_files.h"
 
@@ -143,10 +144,11 @@ void add_validate_command(CLI::App& program, int& status) {
       "validate", "judges the sharding rules of ops; last line: N rules, N wrong, N missing");
   app->add_option("OP", arguments->request.ops, "ops to judge; none: all of them");
   app->add_option("--seed", arguments->request.options.seed, "seed of the data and of its pieces")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
   app->add_option("--jobs", arguments->jobs, "sample calls judged side by side; changes no result")
       ->default_str("all cores")
-      ->check(CLI::Range(std::int64_t(1), std::int64_t(1024)));
+      ->check(whole_number(1, 1024));
   app->add_flag("--claimed-only", arguments->claimed_only, "don't look for rules that are missing");
   app->add_option("--rules", arguments->tables,
                   "judge the tables of rules in these files instead of our rules")

@@ -5,6 +5,7 @@
 #include "tools/commands.h"
 #include "tools/run_options.h"
 #include "tools/watched_run.h"
+#include "tools/whole_number.h"
 #include "verify/case_fields.h"
 #include "verify/verify.h"
 
@@ -54,7 +55,7 @@ void add_verify_command(CLI::App& program, int& status) {
   app->add_option("--where", arguments->where, "only cases with this value: FIELD=JSON");
   app->add_option("--id", arguments->id, "only cases whose id matches: GLOB");
   CLI::Option* limit = app->add_option("--limit", arguments->limit, "number of cases, at most")
-                           ->check(CLI::NonNegativeNumber);
+                           ->check(whole_number(0));
   app->add_flag("--fail-fast", arguments->fail_fast, "stop after the first failure");
   app->add_flag("--fields", arguments->prints_fields,
                 "prints the page of all fields of all kinds instead");

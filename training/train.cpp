@@ -3,6 +3,7 @@
 
 #include "checkpoint/save_load/random_state.h"
 #include "core/arithmetic/unrounded.h"
+#include "core/autograd/autocast.h"
 #include "core/check/check.h"
 #include "core/clock/clock.h"
 #include "core/engine/ranks/annotation.h"
@@ -83,6 +84,12 @@ class LossSum {
   std::vector<CarriedSums> sums_;  // of its terms, in exact arithmetic
 };
 
+Tensor output_of(nn::Module& model, const TrainingTask& task, const Tensor& input) {
+  std::optional<Autocast> scope;
+  if (task.autocast) scope.emplace(*task.autocast);
+  return model(input);
+}
+
 struct MicroBatch {
   std::int64_t step;
   std::int64_t index;
@@ -94,7 +101,7 @@ void run_micro_batch(nn::Module& model, TrainingEngine& engine, const TrainingTa
   Tensor input = part_of(batch.input, form), target = part_of(batch.target, form);
   std::optional<nn::BatchRows> rows;
   if (form.parts > 1) rows.emplace(rows_of(batch.input, form), batch.input.size(0));
-  Tensor terms = loss_terms(task.loss, model(input), target);
+  Tensor terms = loss_terms(task.loss, output_of(model, task, input), target);
   Tensor loss = div(simmesh::sum(terms), task.terms / form.gradient_divisor);
   if (form.reports) sum.add(terms, loss);
   if (form.at_phase && micro.index + 1 == task.micro_batches)

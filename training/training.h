@@ -89,6 +89,8 @@ struct TrainingTask {
   std::int64_t steps = 1;
   std::int64_t micro_batches = 1;
   LossKind loss = LossKind::mse;
+  // The model's forward passes run under autocast in this dtype; the loss and its terms don't.
+  std::optional<DType> autocast = {};
   // The number of terms of the loss of a step, over all ranks and micro-batches; their sum is
   // divided by it.
   double terms = 1.0;

@@ -78,10 +78,12 @@ struct Autocast::Kept {
     AutocastPolicy policy = autocast_policy(op.name);
     if (policy == AutocastPolicy::as_given) return {};
     DType dtype = policy == AutocastPolicy::lower ? lower : DType::float32;
-    std::vector<Tensor> result;
-    for (const Tensor& tensor : given)
-      result.push_back(is_eligible(tensor) && tensor.dtype() != dtype ? converted(tensor, dtype)
-                                                                      : tensor);
+    // From the last input on, as PyTorch does: the order of conversions on the tape is that in
+    // which backward reaches the leaves, from the last on.
+    std::vector<Tensor> result(given.begin(), given.end());
+    for (std::size_t i = given.size(); i-- > 0;)
+      if (is_eligible(given[i]) && given[i].dtype() != dtype)
+        result[i] = converted(given[i], dtype);
     return result;
   }
 };

@@ -45,7 +45,21 @@ void on_shortage() {
   throw shortage;
 }
 
+// Notes a bad_alloc that ends the program. Those of other libraries, such as of fibers that get no
+// stack, didn't pass by on_shortage.
+void note_current() noexcept {
+  if (!std::current_exception()) return;
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    NotEnoughMemory noted(0);
+  } catch (...) {
+    return;
+  }
+}
+
 void on_terminate() {
+  if (Scarcity::reason().empty()) note_current();
   if (!Scarcity::reason().empty()) end_for_shortage();
   if (terminate_before != nullptr) terminate_before();
   std::abort();

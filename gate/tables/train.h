@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/tensor/formula.h"
 #include "core/tensor/shape.h"
@@ -32,6 +33,8 @@ struct GateTrain {
   OptimizerSpec optimizer = optim::SgdOptions{.lr = 0.01};
   double clip_grad_norm = 0.0;  // 0: no clipping
   LossKind loss = LossKind::mse;
+  // The dtype of autocast in forward, from the section torch_autocast of a DeepSpeed file.
+  std::optional<DType> autocast = {};
 };
 
 }  // namespace simmesh

@@ -66,7 +66,8 @@ void refuse_in_gates(const GateTable& parallel, const zero::Config& config) {
   };
   refuse(config.scheduler.has_value(), "a scheduler, which gates don't have");
   refuse(config.fp16.enabled, "fp16.enabled, whose loss scale a gate doesn't compare");
-  refuse(config.torch_autocast.enabled, "torch_autocast, which a gate's one device doesn't have");
+  refuse(config.torch_autocast.forward_dtype() == DType::float16,
+         "torch_autocast in float16, whose loss scale a gate doesn't compare");
   refuse(config.sum_gradients, "gradient_allreduce_op 'sum'");
   refuse(!config.managed_gradient_accumulation, "managed_gradient_accumulation false");
 }
@@ -96,6 +97,7 @@ void take_zero_file(GateTable& top, const ZeroFileUse& gate) {
   take(top, "data", "batch", sizes.train_batch_size, gate.data.batch);
   take(top, "train", "micro_batches", sizes.gradient_accumulation_steps, gate.train.micro_batches);
   take(top, "train", "clip_grad_norm", zero.config.gradient_clipping, gate.train.clip_grad_norm);
+  gate.train.autocast = zero.config.torch_autocast.forward_dtype();
   auto train = top.table("train");
   if (!zero.config.optimizer) return;
   if (train && train->has("optimizer"))

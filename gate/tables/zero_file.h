@@ -24,8 +24,9 @@ struct ZeroFileUse {
 // accumulation, clipping and the optimizer of the file hold where the gate leaves data.batch,
 // train.micro_batches, train.clip_grad_norm and train.optimizer out; where the gate gives them too,
 // they must be the same. "auto" stands for the gate's own values. Does nothing without a file.
-// Rejects what DeepSpeed refuses, and what a gate can't train with: schedulers, float16, another
-// dtype than the model's.
+// Under torch_autocast forward runs under autocast in every run of the gate, that of one device
+// too. Rejects what DeepSpeed refuses, and what a gate can't train with: schedulers, float16,
+// another dtype than the model's.
 void take_zero_file(GateTable& top, const ZeroFileUse& use);
 
 }  // namespace simmesh

@@ -1,7 +1,9 @@
 """Trains small models with DeepSpeed's torch_autocast and writes the runs as recorded cases of kind
 zero_train: PYTHONPATH=python PYTHON tests/interop/record_autocast.py OUT.jsonl
 
-The values are small numbers of few bits, so that every order of additions has the same result."""
+The values are small numbers of few bits, so that every order of additions has the same result. With
+the word three_ranks behind the file the runs have three ranks, whose means are rounded: they depend
+on the order in which gloo adds."""
 
 import contextlib
 import json
@@ -274,9 +276,25 @@ def cases() -> list[Values]:
     return made
 
 
+def cases_of_three_ranks() -> list[Values]:
+    """Cases for tests/verify/zero/autocast_three_ranks.jsonl."""
+    return [
+        case_of(
+            "three_ranks" + ("_accumulation" if accumulation > 1 else ""),
+            stage,
+            {"dtype": "bfloat16"},
+            world=3,
+            accumulation=accumulation,
+            zero={"stage3_param_persistence_threshold": 0} if stage == 3 else {},
+        )
+        for accumulation in (1, 2)
+        for stage in (1, 2, 3)
+    ]
+
+
 def main() -> None:
     with Path(sys.argv[1]).open("w", encoding="utf-8") as out:
-        for case in cases():
+        for case in cases_of_three_ranks() if sys.argv[2:] == ["three_ranks"] else cases():
             expect = recorded(case)
             if "error" in expect:
                 raise SystemExit(f"{case['id']}: {expect['error']}")

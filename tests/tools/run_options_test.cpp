@@ -44,7 +44,8 @@ TEST(RunOptions, AreWordsOfTheCommandLine) {
 
 // If this fails, a misspelt option is found only when the first case runs.
 TEST(RunOptions, RefuseWhatCantBeRun) {
-  for (const char* wrong : {"--threads 0", "--jobs 0", "--timeout -1", "--timeout nan"})
+  for (const char* wrong :
+       {"--threads 0", "--jobs 0", "--timeout -1", "--timeout nan", "--seed -1", "--seed x"})
     EXPECT_THROW(parsed(wrong), CLI::ValidationError) << wrong;
   expect_error([] { parsed("--schedule lifo"); }, ErrorKind::value_error, "lifo");
   expect_error([] { parsed("--arithmetic fast"); }, ErrorKind::value_error, "fast");

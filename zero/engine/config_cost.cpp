@@ -86,6 +86,19 @@ std::string ConfigCost::of_buckets() const {
   return text;
 }
 
+std::string ConfigCost::of_autocast() const {
+  const TorchAutocast& autocast = config_.torch_autocast;
+  auto forward = autocast.forward_dtype();
+  if (!forward) return {};
+  std::int64_t stage = config_.zero_optimization.stage;
+  std::string text = fmt::format("forward in {}", to_string(*forward));
+  if (!autocast.dtype || stage == 0) return text;
+  text +=
+      "; gradients of the safe modules are reduced in 2 bytes an element, in buckets of their own";
+  if (stage == 3) text += ", and their parameters gathered in 2 bytes";
+  return text;
+}
+
 std::string ConfigCost::of_stage3(const std::string& name) const {
   const ZeroOptimization& zero = config_.zero_optimization;
   if (zero.stage != 3) return {};
@@ -144,6 +157,7 @@ std::string ConfigCost::of(const std::string& path) const {
     return "up to 15 bytes of padding a parameter";
   if (path == prefix + "allgather_bucket_size" && is_flat)
     return "nothing: one all-gather a group of the optimizer a step";
+  if (path == "torch_autocast.enabled") return of_autocast();
   if (path == "fp16.enabled" && config_.fp16.enabled && zero.stage == 3)
     return "one all-reduce of a byte a step";
   if (path == "bf16.check_grad_overflow" && config_.bf16.enabled && is_flat &&

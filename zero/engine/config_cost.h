@@ -30,6 +30,7 @@ class ConfigCost {
   std::string of_stage() const;
   std::string of_whole_steps() const;
   std::string of_buckets() const;
+  std::string of_autocast() const;
   std::string of_stage3(const std::string& name) const;
   std::string of_offload(const std::string& name) const;
   // bytes_of returns "4 P / W bytes", or with its value where P is known.

@@ -60,9 +60,10 @@ std::vector<std::string> names_of(const std::vector<nn::NamedTensor>& parameters
   return names;
 }
 
-// FlatStage is stages 1 and 2. In stage 1 gradients add up on the parameters and are reduced in the
-// backward pass at the boundary; stage 2 reduces those of every micro-batch and keeps this rank's
-// pieces.
+// FlatStage is stages 1 and 2. In stage 1 gradients add up on the parameters and are reduced at the
+// boundary: when its backward pass is over, in the order of the optimizer's parameters, or with
+// overlap_comm in the pass as they come. Stage 2 reduces those of every micro-batch as they come,
+// and keeps this rank's pieces.
 class FlatStage final : public Stage {
  public:
   explicit FlatStage(const StageSetup& setup)
@@ -179,7 +180,8 @@ class FlatStage final : public Stage {
 
  private:
   void gradient_came(std::size_t parameter) {
-    if (reduces_) reduce(parameter);
+    const ZeroOptimization& zero = config_.zero_optimization;
+    if (reduces_ && (zero.stage == 2 || zero.overlaps())) reduce(parameter);
   }
 
   // Returns the sum of a parameter's kept gradient and its last one, which is dropped from the
@@ -202,11 +204,12 @@ class FlatStage final : public Stage {
       gradients_.add(parameter, gradient);
   }
 
-  // Reduces gradients that didn't come in the pass that reduces them, such as those of a parameter
-  // that only earlier micro-batches used.
+  // Reduces gradients that no hook reduced, such as those of a parameter that only earlier
+  // micro-batches used.
   void reduce_rest() {
-    for (std::size_t i = 0; i < parameters_.size(); ++i)
-      if (partition_.has(i)) reduce(i);
+    for (const std::vector<std::size_t>& group : groups_.members)
+      for (std::size_t parameter : group)
+        if (partition_.has(parameter)) reduce(parameter);
     gradients_.flush();
   }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "core/autograd/backward.h"
 #include "core/autograd/checkpoint.h"
@@ -68,6 +70,24 @@ TEST(Autocast, ConvertsAWeightOnce) {
   EXPECT_EQ(once.dtype(), DType::float32);
   EXPECT_TRUE(same_bits(once, to(to(once, DType::bfloat16), DType::float32)));
   EXPECT_FALSE(same_bits(once, twice));
+}
+
+// PyTorch converts the last input first, so the gradient of the first one comes first. If this
+// fails, gradients come in another order into the buckets of ZeRO.
+TEST(Autocast, ConvertsTheLastInputFirst) {
+  Tensor weight = wide_values(DType::float32, 2), bias = row_values();
+  std::string came;
+  for (auto [leaf, name] : {std::pair(&weight, "weight "), std::pair(&bias, "bias ")}) {
+    set_requires_grad(*leaf);
+    register_accumulate_hook(*leaf, [&came, name = name](Tensor&) { came += name; });
+  }
+  Tensor loss;
+  {
+    Autocast scope(DType::bfloat16);
+    loss = sum(linear(wide_values(), weight, bias));
+  }
+  backward(loss);
+  EXPECT_EQ(came, "weight bias ");
 }
 
 // If this fails, a recomputed part of forward runs in other dtypes than the first run.

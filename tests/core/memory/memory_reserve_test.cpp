@@ -1,5 +1,6 @@
 #include "core/memory/memory_reserve.h"
 
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -74,6 +75,34 @@ TEST(MemoryReserveDeathTest, NoexceptFunctionsEndTheProgram) {
 }
 
 #endif
+
+template <class Exception>
+void raise_one(const Exception& exception) {
+  throw exception;
+}
+
+template <class Exception>
+void raise_where_nothing_may_be_thrown(const Exception& exception) noexcept {
+  raise_one(exception);
+}
+
+// If this fails, a lack of memory that another library found is a crash.
+TEST(MemoryReserveDeathTest, ABadAllocOfAnotherLibraryEndsTheProgram) {
+  auto run = [] {
+    MemoryReserve reserve(5);
+    raise_where_nothing_may_be_thrown(std::bad_alloc());
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(5), "simmesh: not enough memory");
+}
+
+// If this fails, other exceptions that end a program are told as a lack of memory.
+TEST(MemoryReserveDeathTest, OtherExceptionsEndTheProgramAsBefore) {
+  auto run = [] {
+    MemoryReserve reserve(5);
+    raise_where_nothing_may_be_thrown(7);
+  };
+  EXPECT_EXIT(run(), ::testing::KilledBySignal(SIGABRT), "terminate called");
+}
 
 // If this fails, a program that uses a part of ours loses its own handlers, or a second reserve
 // takes the place of the first.

@@ -64,6 +64,26 @@ TEST_F(GateZeroFile, TrainsAsOneDevice) {
   }
 }
 
+// If this fails, the run or its one device isn't under the file's autocast, or they differ in what
+// they round.
+TEST_F(GateZeroFile, TrainsUnderAutocastAsOneDevice) {
+  auto losses = [&](int stage, int accumulation, const char* dtype) {
+    write(fmt::format(R"({{train_batch_size: 8, gradient_accumulation_steps: {},
+      zero_optimization: {{stage: {}}}, torch_autocast: {{enabled: true{}}}}})",
+                      accumulation, stage, dtype));
+    GateResult result =
+        run_gate(read(text("", "", "same_as = [\"single_device\"]\nschedules = 2")));
+    EXPECT_EQ(result.failed(), 0) << testing::text_of(result);
+    return result.losses;
+  };
+  for (int stage : {0, 1, 2, 3})
+    for (int accumulation : {1, 2}) {
+      std::vector<double> lower = losses(stage, accumulation, ", dtype: 'bfloat16'");
+      EXPECT_EQ(losses(stage, accumulation, ""), lower);
+      EXPECT_NE(losses(stage, accumulation, ", dtype: 'fp32'"), lower);
+    }
+}
+
 TEST_F(GateZeroFile, MustNotContradictTheGate) {
   write(R"({"train_batch_size": 8, "zero_optimization": {"stage": 2}})");
   EXPECT_EQ(read(text("batch = 8")).data.batch, 8);
@@ -82,7 +102,7 @@ TEST_F(GateZeroFile, RefusesWhatAGateCantTrain) {
   refuses("zero_optimization: {stage: 7}", "key 'parallel.zero': expected a DeepSpeed config");
   refuses("scheduler: {type: 'WarmupLR'}", "a scheduler");
   refuses("fp16: {enabled: true}", "fp16.enabled");
-  refuses("torch_autocast: {enabled: true}", "torch_autocast");
+  refuses("torch_autocast: {enabled: true, dtype: 'fp16'}", "torch_autocast in float16");
   refuses("bf16: {enabled: true}", "a file that trains float32");
   refuses("gradient_allreduce_op: 'sum'", "gradient_allreduce_op");
   refuses("managed_gradient_accumulation: false", "managed_gradient_accumulation");

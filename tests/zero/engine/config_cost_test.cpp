@@ -46,6 +46,26 @@ TEST(ConfigCost, KnowsWhatElseTheFileSays) {
 }
 
 // If this fails, nobody sees that an optimizer gathers, or that masters of 16 bits take half.
+// If this fails, the report of a file is silent about what torch_autocast lowers.
+TEST(ConfigCost, SaysWhatAutocastLowers) {
+  auto lowered = [](const char* autocast, int stage) {
+    Config config = Config::from_json(
+        fmt::format(R"({{"train_batch_size": 8, "zero_optimization": {{"stage": {}}},
+                       "torch_autocast": {}}})",
+                    stage, autocast));
+    return ConfigCost(config, 2, {}).of("torch_autocast.enabled");
+  };
+  EXPECT_EQ(lowered(R"({"enabled": true})", 3), "forward in bfloat16");
+  EXPECT_EQ(lowered(R"({"enabled": true, "dtype": "float16"})", 0), "forward in float16");
+  EXPECT_EQ(lowered(R"({"enabled": true, "dtype": "bfloat16"})", 2),
+            "forward in bfloat16; gradients of the safe modules are reduced in 2 bytes an element, "
+            "in buckets of their own");
+  EXPECT_THAT(lowered(R"({"enabled": true, "dtype": "bfloat16"})", 3),
+              ::testing::EndsWith("and their parameters gathered in 2 bytes"));
+  EXPECT_EQ(lowered(R"({"enabled": true, "dtype": "float32"})", 3), "");
+  EXPECT_EQ(lowered(R"({"enabled": false, "dtype": "bfloat16"})", 3), "");
+}
+
 TEST(ConfigCost, KnowsWholeStepsAndNarrowMasters) {
   auto cost_by = [](const std::string& optimizer, int stage) {
     Config config = Config::from_json(

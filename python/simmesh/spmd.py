@@ -64,6 +64,7 @@ class Options:
     local: str = field(default_factory=lambda: settings.local)
     check_accesses: bool = True
     typed: str | None = None
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         """Raises ValueError for options that are out of range. The run checks the names of
@@ -96,6 +97,8 @@ class Options:
                 f"[python/spmd] typed: expected {', '.join(map(repr, TYPED))} or None, got "
                 f"{self.typed!r}"
             )
+        if self.device not in ("cpu", "cuda"):
+            raise ValueError(f"[python/spmd] device: expected 'cpu' or 'cuda', got {self.device!r}")
         if isinstance(self.isolate, str):
             raise ValueError(
                 f"[python/spmd] isolate: expected a list of names, got the text {self.isolate!r}"
@@ -130,12 +133,15 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     The options are ``world_size``, ``schedules``, ``arithmetic``, ``release``, ``seed``,
     ``isolate``, ``timeout`` (in seconds of wall time for which a rank keeps the turn), ``backend``,
-    ``allow_strided``, ``local``, ``check_accesses`` and ``typed``. With ``local="exact"`` every
-    sharding has the bits of one device, and accesses to buffers of operations that were not waited
-    for are reported unless ``check_accesses`` is False. ``typed="strict"`` checks the types that
-    plain tensors have on mesh axes. All schedules must give equal bits, of the collectives'
-    results and of the ranks' return values. The first failure is shortened and raised: a rank's
-    exception as itself with the report as a note, everything else as SpmdFailure.
+    ``allow_strided``, ``local``, ``check_accesses``, ``typed`` and ``device``. With
+    ``local="exact"`` every sharding has the bits of one device, and accesses to buffers of
+    operations that were not waited for are reported unless ``check_accesses`` is False.
+    ``typed="strict"`` checks the types that plain tensors have on mesh axes. ``device="cuda"``
+    lets programs that ask for CUDA run on the CPU.
+
+    All schedules must give equal bits, of the collectives' results and of the ranks' return values.
+    The first failure is shortened and raised: a rank's exception as itself with the report as a
+    note, everything else as SpmdFailure.
     """
     if function is None:
         return lambda test: spmd(test, **options)
@@ -237,7 +243,7 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any, test: st
     ran = run(
         body, options.world_size, schedule=schedule, seed=options.seed, isolate=options.isolate,
         allow_strided=options.allow_strided, arithmetic=options.arithmetic, timeout=options.timeout,
-        local=options.local, check_accesses=options.check_accesses,
+        local=options.local, check_accesses=options.check_accesses, device=options.device,
         reproduce=f"pytest '{test}'" if test else call, **release,
     )  # fmt: skip
     if ran.outcome.kind == "blocked":

@@ -111,7 +111,7 @@ class _Trials:
             body, ranks, schedule=schedule, seed=options.seed, arithmetic=options.arithmetic,
             isolate=options.isolate, timeout=options.timeout, local=options.local,
             allow_strided=options.allow_strided,
-            check_accesses=not options.no_check_accesses,
+            check_accesses=not options.no_check_accesses, device=options.device,
             reproduce=_command(options, schedule), **more,
         )  # fmt: skip
         self.made_groups |= ran.made_groups
@@ -150,6 +150,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="let tensors with gaps into collectives")  # fmt: skip
     parser.add_argument("--local", choices=("plain", "exact"), default="plain",
                         help="how the operators of ranks are computed")  # fmt: skip
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu",
+                        help="cuda: the names of CUDA lead to the CPU")  # fmt: skip
     parser.add_argument("--no-check-accesses", action="store_true",
                         help="let exact ranks use buffers of operations under way")  # fmt: skip
     parser.add_argument("--isolate", action="append", default=[], metavar="PACKAGE",
@@ -184,6 +186,7 @@ def _command(options: argparse.Namespace, schedule: Any) -> str:
              "--schedule-seed", str(seed), "--arithmetic", options.arithmetic,
              "--seed", str(options.seed), *["--allow-strided"] * options.allow_strided,
              *["--local", "exact"] * (options.local == "exact"),
+             *["--device", "cuda"] * (options.device == "cuda"),
              *["--no-check-accesses"] * options.no_check_accesses,
              *(word for name in options.isolate for word in ("--isolate", name)),
              *(["--ranks-per-node", str(per_node)] if (per_node := options.ranks_per_node) else []),

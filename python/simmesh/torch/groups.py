@@ -111,7 +111,7 @@ def new_process_group(
         members = _default_members(state, group_size, group_rank, store)
     config = _backend_config(backend)
     process_group = _make(state, members, store, group_name, group_desc, config)
-    if device_id is not None:
+    if device_id is not None and device_id.index is not None:
         process_group.bound_device_id = device_id
     prefix_store = dist.PrefixStore(f"{group_name}/", store)
     _register(process_group, backend, config, prefix_store, group_name, pg_tag)

@@ -115,6 +115,7 @@ class RankState:
         # The mode in which each thread of the rank computes.
         self.operators: Callable[[], AbstractContextManager[Any]] = nullcontext
         self.process_id = 0
+        self.device_index = 0
         self.clock_reads = 0
         self.started = 0
         self.premultiplier = 1.0

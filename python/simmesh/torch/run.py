@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 from simmesh import _core
 from simmesh.spmd import RANKS_MAX
-from simmesh.torch import groups, kernels, operators, rank_state
+from simmesh.torch import cuda, groups, kernels, operators, rank_state
 from simmesh.torch.blocked_rank import end_at_exit
 from simmesh.torch.internal_files import internal_files
 from simmesh.torch.isolation import catalogue, packages, sharding_caches, threads
@@ -76,6 +76,7 @@ def run(
     allow_strided: bool = False,
     local: str = "plain",
     check_accesses: bool = True,
+    device: str = "cpu",
     **options: Any,
 ) -> Run:
     """Runs ``body(rank)`` on every rank. ``options`` are those of the core: arithmetic, release,
@@ -87,7 +88,8 @@ def run(
     names further state that each rank has for itself: dotted names, or pairs of an object and an
     attribute's name. ``allow_strided`` lets tensors with gaps into collectives, which gloo and NCCL
     refuse or get wrong. ``local="exact"`` computes the operators of ranks with exact values, and
-    reports accesses to buffers under way unless ``check_accesses`` is False.
+    reports accesses to buffers under way unless ``check_accesses`` is False. ``device="cuda"`` runs
+    programs that ask for CUDA on the CPU.
 
     Runs of several threads of the host follow one another. Raises ValueError for more ranks than
     there can be threads.
@@ -103,7 +105,7 @@ def run(
         )
     results: list[Any] = [None] * ranks
     threads_of_ranks: dict[int, int] = {}
-    operators_of_ranks = functools.partial(_operators, local, check_accesses)
+    operators_of_ranks = functools.partial(_operators, local, check_accesses, device)
 
     def program(rank: int) -> None:
         threads_of_ranks[rank] = threading.get_ident()
@@ -122,7 +124,7 @@ def run(
     shared = {
         "ranks": ranks, "seed": seed, "allows_strided": allow_strided, "timeout": timeout
     }  # fmt: skip
-    with _ONE_RUN, _isolation(shared, variables, isolate) as swap:
+    with _ONE_RUN, _isolation(shared, variables, isolate, device) as swap:
         outcome = _core.run(
             program, ranks=ranks, schedule=schedule.text, seed=schedule.seed,
             switched=swap.switched, explain=rank_state.explain_standstill, **options,
@@ -134,13 +136,17 @@ def run(
     return Run(outcome, results, made_groups, isolated)
 
 
-def _operators(local: str, check_accesses: bool) -> contextlib.AbstractContextManager[Any]:
-    """The operators of a rank: torch's own, or exact ones."""
-    if local == "plain":
-        return contextlib.nullcontext()
-    from simmesh.torch.exact.mode import exact_operators
+@contextmanager
+def _operators(local: str, check_accesses: bool, device: str) -> Iterator[None]:
+    """The operators of a rank: torch's own, or exact ones, on the CPU or under CUDA's names."""
+    with contextlib.ExitStack() as modes:
+        if device == "cuda":
+            modes.enter_context(cuda.operators())
+        if local == "exact":
+            from simmesh.torch.exact.mode import exact_operators
 
-    return exact_operators(check_accesses)
+            modes.enter_context(exact_operators(check_accesses))
+        yield
 
 
 def _show_python_calls_of_crashes() -> None:
@@ -155,6 +161,7 @@ def _isolation(
     shared: dict[str, Any],
     variables: Callable[[int], Mapping[str, str]],
     isolate: Sequence[str | tuple[Any, str]],
+    device: str,
 ) -> Iterator[Swap]:
     patches = Patches()
     environment = Environment(variables)
@@ -162,6 +169,8 @@ def _isolation(
     with isolated_groups(), sharding_caches.own_strategies():
         try:
             catalogue.install(patches)
+            if device == "cuda":
+                cuda.install(patches)
             parts = catalogue.parts(TORCH_SEED + shared["seed"], environment, handlers, isolate)
             swap = Swap(parts, shared["ranks"])
             rank_state.begin(**shared)

@@ -14,6 +14,7 @@ import torch.distributed as dist
 
 import simmesh
 from simmesh.torch import run
+from simmesh.torch.isolation.torch_names import TorchNames
 
 STATE = """
 import collections, functools, itertools, random
@@ -258,3 +259,19 @@ def test_objects_with_tensors_have_the_same_pickles_in_every_run() -> None:
     assert first.results == [[0.0, 1.0, 2.0, 3.0]] * 4
     assert first.outcome.data_hash == again.outcome.data_hash
     assert len(ballast) == 100
+
+
+def test_unchanged_names_of_torch_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would fail if each run looked at all classes of PyTorch, or one missed a class that is new."""
+    names = TorchNames()
+    first = list(names.changed())
+    assert torch.nn in first and torch.nn.Linear in first
+    assert list(names.changed()) == []
+
+    class Replaced(torch.nn.Linear):
+        __module__ = "torch.nn.modules.linear"
+
+    monkeypatch.setattr(torch.nn.modules.linear, "Linear", Replaced)
+    found = list(names.changed())
+    assert Replaced in found and torch.nn.modules.linear in found
+    assert torch.nn.modules.conv not in found

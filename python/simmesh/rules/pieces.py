@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
@@ -12,19 +13,21 @@ from torch import Tensor
 from simmesh.rules.rule import RulePlacement
 
 
+def _chunks_of(indices: range, count: int) -> list[range]:
+    """The pieces of torch.chunk, and empty ones for the ranks that get none."""
+    each = -(-len(indices) // count)
+    return [indices[rank * each : (rank + 1) * each] for rank in range(count)]
+
+
 def chunks(tensor: Tensor, dim: int, count: int) -> list[Tensor]:
     """The pieces of a shard: those of torch.chunk, and empty ones for the ranks that get none."""
-    size = tensor.shape[dim]
-    each = -(-size // count)
-    begins = [min(rank * each, size) for rank in range(count + 1)]
-    return [tensor.narrow(dim, begin, end - begin) for begin, end in zip(begins[:-1], begins[1:])]
+    parts = _chunks_of(range(tensor.shape[dim]), count)
+    return [tensor.narrow(dim, part.start, len(part)) for part in parts]
 
 
 def _strided_indices(size: int, count: int, factor: int) -> list[list[int]]:
-    parts = chunks(torch.arange(size), 0, factor)
-    return [
-        [int(i) for part in parts for i in chunks(part, 0, count)[rank]] for rank in range(count)
-    ]
+    parts = _chunks_of(range(size), factor)
+    return [[i for part in parts for i in _chunks_of(part, count)[rank]] for rank in range(count)]
 
 
 def _strided_pieces(tensor: Tensor, placement: RulePlacement, count: int) -> list[Tensor]:
@@ -84,8 +87,15 @@ def fits(tensors: Sequence[Tensor], placement: RulePlacement) -> bool:
     """True if ranks hold pieces of the sizes that the placement gives them."""
     if not placement.is_shard:
         return True
-    expected = pieces(whole(tensors, placement), placement, len(tensors))
-    return [piece.shape for piece in expected] == [tensor.shape for tensor in tensors]
+    shape, count = whole(tensors, placement).shape, len(tensors)
+    dim = placement.dim % len(shape)
+    parts: Sequence[Any] = (
+        _chunks_of(range(shape[dim]), count)
+        if placement.kind == "shard"
+        else _strided_indices(shape[dim], count, placement.split_factor)
+    )
+    expected = [(*shape[:dim], len(part), *shape[dim + 1 :]) for part in parts]
+    return expected == [tuple(tensor.shape) for tensor in tensors]
 
 
 def same(first: Tensor, second: Tensor) -> Tensor:
@@ -103,7 +113,19 @@ def first_false(elements: Tensor) -> tuple[int, ...] | None:
 
 def difference(expected: Tensor, got: Tensor) -> tuple[int, ...] | None:
     """The index of the first element that differs in a bit; None where none does."""
+    if expected.dtype is got.dtype and torch.equal(expected, got):
+        return None
     return first_false(same(expected, got))
+
+
+@contextmanager
+def outside_of_modes() -> Iterator[None]:
+    """Calls torch's own kernels, for operators that move and compare elements alone."""
+    guard = torch._C._DisableTorchDispatch()
+    try:
+        yield
+    finally:
+        del guard
 
 
 def repeated(values: Tensor, shape: Sequence[int]) -> Tensor:

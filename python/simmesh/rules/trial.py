@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simmesh.rules.pieces import difference, fits, pieces, repeated, whole
+from simmesh.rules.pieces import difference, fits, outside_of_modes, pieces, repeated, whole
 from simmesh.rules.rule import REPLICATE, Row, RulePlacement
 from simmesh.rules.sizes import RuleInput, Shapes
 
@@ -112,7 +112,8 @@ def spread(
             return values.draw_term(shape, math.prod(counts), dtype)
         return values.draw(shape, dtype)
 
-    drawn = {place: draw() for place in itertools.product(*map(range, counts))}
+    with outside_of_modes():
+        drawn = {place: draw() for place in itertools.product(*map(range, counts))}
     kinds = [p if partial else REPLICATE for p, partial in zip(placements, are_partial)]
     of_whole = _reduced(drawn, kinds, counts)
     terms = {
@@ -120,8 +121,9 @@ def spread(
         for place, tensor in drawn.items()
     }
     ranks = terms
-    for at, (placement, size) in enumerate(zip(placements, mesh)):
-        ranks = _cut(ranks, placement, at, size)
+    with outside_of_modes():
+        for at, (placement, size) in enumerate(zip(placements, mesh)):
+            ranks = _cut(ranks, placement, at, size)
     return Spread(of_whole, ranks)
 
 
@@ -173,6 +175,19 @@ def compare(
     """Compares what the ranks' tensors stand for with the whole tensor."""
     if any(placement.kind == "none" for placement in placements):
         return None
+    if any(placement.kind == "partial" for placement in placements):
+        return _compare(what, expected, tensors, placements, mesh)
+    with outside_of_modes():
+        return _compare(what, expected, tensors, placements, mesh)
+
+
+def _compare(
+    what: str,
+    expected: Tensor,
+    tensors: OfRanks,
+    placements: Sequence[RulePlacement],
+    mesh: Sequence[int],
+) -> Mismatch | None:
     for at in reversed(range(len(mesh))):
         for rest in sorted({coordinate[:at] for coordinate in tensors}):
             line = [tensors[(*rest, rank)] for rank in range(mesh[at])]
@@ -194,7 +209,8 @@ def compare(
     got = tensors[()]
     if got.shape != expected.shape:
         return Mismatch(what, f"expected the shape {list(expected.shape)}, got {list(got.shape)}")
-    index = difference(expected, got)
+    with outside_of_modes():
+        index = difference(expected, got)
     if index is None:
         return None
     return Mismatch(what, "", index, expected[index].item(), got[index].item())

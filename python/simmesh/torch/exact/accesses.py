@@ -75,13 +75,10 @@ class _Started:
 
 
 class UnderWay:
-    """The operations of a rank that it has not waited for."""
+    """The operations of a rank that it has not waited for: ``started``."""
 
     def __init__(self) -> None:
-        self._started: list[_Started] = []
-
-    def __len__(self) -> int:
-        return len(self._started)
+        self.started: list[_Started] = []
 
     def start(self, name: str, works: Iterable[rank_state.StartedWork], reads: Iterable[Any],
               writes: Iterable[Any]) -> None:  # fmt: skip
@@ -89,19 +86,19 @@ class UnderWay:
         operations = [each for work in works for each in work.operations]
         if operations:
             site = str(_core.call_site())
-            self._started.append(_Started(name, site, operations, _parts(reads), _parts(writes)))
+            self.started.append(_Started(name, site, operations, _parts(reads), _parts(writes)))
 
     def end(self, operations: Iterable[_core.Operation], until_backward_ends: bool) -> None:
         """Forgets operations that were waited for, or those that torch waits for when the backward
         pass ends, once it has.
         """
         ended = {id(each) for each in operations}
-        found = [each for each in self._started if {id(one) for one in each.operations} & ended]
+        found = [each for each in self.started if {id(one) for one in each.operations} & ended]
         if until_backward_ends:
             for each in found:
                 each.backward = torch._C._current_graph_task_id()
         else:
-            self._started = [each for each in self._started if each not in found]
+            self.started = [each for each in self.started if each not in found]
 
     def check(self, func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         """Raises RuntimeError if an operator reads or writes a tensor too early."""
@@ -111,7 +108,7 @@ class UnderWay:
         if tables.packet_of(func).endswith(WAITS):
             return
         task = torch._C._current_graph_task_id()
-        self._started = [each for each in self._started if each.backward in (-1, task)]
+        self.started = [each for each in self.started if each.backward in (-1, task)]
         written = {each.name for each in func._schema.arguments if _is_written(each)}
         for name, value in tables.named_arguments(func, args, options).items():
             for tensor in tensors_in((value,)):
@@ -120,7 +117,7 @@ class UnderWay:
 
     def _check_tensor(self, func: Operator, tensor: torch.Tensor, is_written: bool) -> None:
         part = _Part(tensor)
-        for each in self._started:
+        for each in self.started:
             does_write = any(part.overlaps(other) for other in each.writes)
             if does_write or (is_written and any(part.overlaps(other) for other in each.reads)):
                 if each.backward != -1 and _is_run_by_autograd():

@@ -47,7 +47,7 @@ class ExactMode(TorchDispatchMode):
             if each is torch.Tensor or each is torch.nn.Parameter:
                 continue
             return func(*args, **options) if issubclass(each, FakeTensor) else NotImplemented
-        if scope.under_way:
+        if scope.under_way is not None and scope.under_way.started:
             scope.under_way.check(func, args, options)
         way, run, _ = _runs.get(id(func)) or _enter(func)
         if way == _HANDLED:

@@ -22,7 +22,7 @@ import torch
 from simmesh import _core
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.reachable import containers
-from simmesh.torch.isolation.torch_names import namespaces
+from simmesh.torch.isolation.torch_names import TorchNames
 
 #: Packages that keep the state of their process; those that a program imports are isolated.
 KNOWN = (
@@ -63,6 +63,9 @@ class Packages:
         self._rank = _HOST
         self._importing: dict[int, int] = {}
         self._count = 0
+        self._torch_names = TorchNames()
+        # The modules of the last look.
+        self._seen: dict[str, Any] = {}
         # The names whose values are copied for each rank, and how many of them a rank has.
         self._copied: list[tuple[Any, str]] = []
         self._copies: dict[int, int] = {}
@@ -75,10 +78,10 @@ class Packages:
         is_there = all(sys.modules.get(name) is each for name, each in self._modules.items())
         if chosen != self._names or not is_there or self._contents.has_changed():
             self._names, self._belonging, self._modules = chosen, {}, {}
-            self._contents, self._copied = _core.OwnContents(), []
+            self._contents, self._copied, self._seen = _core.OwnContents(), [], {}
         self._look_at_modules()
         self._contents.begin()
-        for namespace in namespaces():
+        for namespace in self._torch_names.changed():
             self._of_torch.add(namespace)
         self._of_torch.begin()
         self._states, self._importing, self._copies, self._rank = {}, {}, {}, _HOST
@@ -160,6 +163,9 @@ class Packages:
 
     def _look_at_modules(self) -> None:
         """Watches the containers of modules that were not there before."""
+        if self._seen == sys.modules:
+            return
+        self._seen = {} if self._states else dict(sys.modules)
         new = [
             (name, module) for name, module in list(sys.modules.items())
             if self._is_new(name, module) and not self._is_own(name, module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import types
 from collections.abc import Iterator
@@ -20,16 +21,38 @@ _FOLDERS = ("torch.nn.modules.", "torch.nn.parallel.", "torch.optim.")
 _OWN_NAMES = ("torch.nn.modules.module", "torch.optim.optimizer")
 
 
-def namespaces() -> Iterator[Any]:
-    """Yields modules of PyTorch that are imported, and the classes that they define."""
-    for name, module in list(sys.modules.items()):
-        if not isinstance(module, types.ModuleType):
-            continue
-        if name not in _PATCHED and not name.startswith(_FOLDERS):
-            continue
-        if name not in _OWN_NAMES:
-            yield module
-        for value in list(vars(module).values()):
-            # The type of some names makes them warn when they are asked for their class.
-            if issubclass(type(value), type) and value.__module__ == name:
-                yield value
+class TorchNames:
+    """Modules of PyTorch that are imported, and the classes that they define. It remembers what
+    modules held, since most hold the same from one run to the next.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Any] = {}
+        self._watched: list[tuple[str, types.ModuleType]] = []
+        self._values: dict[str, list[Any]] = {}
+
+    def changed(self) -> Iterator[Any]:
+        """Yields the modules whose names have other values than when this was called last, and
+        their classes.
+        """
+        if self._seen != sys.modules:
+            self._seen = dict(sys.modules)
+            self._watched = [
+                (name, each) for name, each in self._seen.items() if _is_in(name, each)
+            ]
+        for name, module in self._watched:
+            values, before = list(vars(module).values()), self._values.get(name, [])
+            if len(values) == len(before) and all(map(operator.is_, values, before)):
+                continue
+            self._values[name] = values
+            if name not in _OWN_NAMES:
+                yield module
+            for value in values:
+                # The type of some names makes them warn when they are asked for their class.
+                if issubclass(type(value), type) and value.__module__ == name:
+                    yield value
+
+
+def _is_in(name: str, module: Any) -> bool:
+    is_watched = name in _PATCHED or name.startswith(_FOLDERS)
+    return is_watched and isinstance(module, types.ModuleType)

@@ -16,6 +16,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/flat.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
 
@@ -25,7 +26,7 @@ constexpr std::string_view source = "zero/replicate";
 
 std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors) {
   std::vector<Shape> shapes;
-  for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
+  for (const Tensor& tensor : tensors) shapes.push_back(tensor.local_part().shape());
   return shapes;
 }
 
@@ -60,7 +61,7 @@ std::vector<Bucket> make_buckets(const std::vector<Leaf>& parameters, std::size_
     bucket.dtype = tensor.dtype();
     bucket.partners = partners;
     bucket.members.push_back(i);
-    bucket.bytes += tensor.bytes();
+    bucket.bytes += tensor.local_part().bytes();
     if (bucket.bytes >= bytes_max) open.erase(place);
   }
   return buckets;
@@ -160,7 +161,7 @@ void take_values_of_first(const std::vector<nn::NamedTensor>& tensors, const Pro
   for (DType dtype : all_dtypes) {
     std::vector<Tensor> same;
     for (const auto& [name, tensor] : tensors)
-      if (tensor.dtype() == dtype) same.push_back(tensor.detach());
+      if (tensor.dtype() == dtype) same.push_back(tensor.local_part().detach());
     if (same.empty()) continue;
     Tensor values = broadcast(flattened(same, dtype), 0, group, site);
     std::vector<Tensor> parts = flat_parts(values, shapes_of(same));
@@ -227,8 +228,9 @@ void State::start(Bucket& bucket) {
     const Tensor& parameter = parameters[index].tensor;
     names.push_back(parameters[index].name);
     Tensor gradient = grad_of(parameter);
-    gradients.push_back(gradient.is_defined() ? gradient.detach()
-                                              : zeros(parameter.shape(), bucket.dtype));
+    gradients.push_back(gradient.is_defined()
+                            ? gradient.local_part().detach()
+                            : zeros(parameter.local_part().shape(), bucket.dtype));
   }
   bucket.flat = flattened(gradients, bucket.dtype);
   const std::optional<ProcessGroup>& group = groups[bucket.partners];
@@ -274,6 +276,19 @@ void State::find_unused(std::size_t partners, std::vector<bool>& unused) {
   for (std::size_t i = 0; i < members.size(); ++i) unused[members[i]] = users[i] == 0;
 }
 
+namespace {
+
+// Returns this rank's piece of a gradient with the layout that the gradient has, or that of its
+// parameter where this rank has none.
+Tensor laid_out_as_gradient(const Tensor& parameter, const Tensor& piece) {
+  if (!parameter.distribution()) return piece;
+  Tensor gradient = grad_of(parameter);
+  DTensor like = DTensor::of(gradient.is_defined() ? gradient : parameter);
+  return DTensor(like.spec(), piece).as_tensor();
+}
+
+}  // namespace
+
 void State::write_back(Bucket& bucket, const std::vector<bool>& unused) {
   Tensor sum = groups[bucket.partners] ? bucket.work.wait() : bucket.flat;
   if (options.average && bucket.partners > 0) sum = div(sum, double(groups[0]->size()));
@@ -281,7 +296,7 @@ void State::write_back(Bucket& bucket, const std::vector<bool>& unused) {
   for (std::size_t index : bucket.members) members.push_back(parameters[index].tensor);
   std::vector<Tensor> parts = flat_parts(sum, shapes_of(members));
   for (std::size_t i = 0; i < members.size(); ++i)
-    if (!unused[bucket.members[i]]) set_grad(members[i], parts[i]);
+    if (!unused[bucket.members[i]]) set_grad(members[i], laid_out_as_gradient(members[i], parts[i]));
 }
 
 void Replication::set_requires_gradient_sync(bool value) { state_->requires_sync = value; }

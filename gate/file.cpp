@@ -154,6 +154,17 @@ void check_split(GateTable& top, const GateFile& gate) {
                       fmt::format("{}, which leaves some of them without rows", gate.data.batch));
 }
 
+// True if a number of ranks divides the positions that each rank of context.mesh has.
+bool are_divided(const GateParallel& parallel, const GateLayout& layout, std::int64_t positions,
+                 std::int64_t ranks) {
+  if (!parallel.context) return positions % ranks == 0;
+  SequenceSplit split{positions, layout.shape[layout.index_of(parallel.context->mesh)],
+                      parallel.context->style.order};
+  for (std::int64_t rank = 0; rank < split.ranks; ++rank)
+    if (split.length_of(rank) % ranks != 0) return false;
+  return true;
+}
+
 // Checks gates with sequence parallelism, which needs equal parts of a sequence and cuts the head.
 void check_sequence(GateTable& top, const GateFile& gate) {
   auto check = [&](const GateParallel& parallel, const GateLayout& layout) {
@@ -161,11 +172,11 @@ void check_sequence(GateTable& top, const GateFile& gate) {
     if (gate.model.tied_head)
       top.table("model")->reject("tied_head", "false with tensor.sequence_parallel");
     std::int64_t ranks = layout.shape[layout.index_of(parallel.tensor->mesh)];
-    if (gate.data.input.front() % ranks == 0) return;
+    if (are_divided(parallel, layout, gate.data.input.front(), ranks)) return;
     top.reject_value(gate.model.is_given_by_nodes() ? "data.input" : "data.sequence",
-                     fmt::format("positions that the {} ranks of tensor.mesh divide, with "
+                     fmt::format("positions that the {} ranks of tensor.mesh divide{}, with "
                                  "tensor.sequence_parallel",
-                                 ranks),
+                                 ranks, parallel.context ? " on each rank of context.mesh" : ""),
                      std::to_string(gate.data.input.front()));
   };
   check(gate.parallel, gate.mesh);

@@ -49,7 +49,7 @@ ModelBytes model_bytes(const GateFile& gate) {
   std::int64_t shards = 1;
   if (gate.parallel.fsdp) {
     plan = fsdp_plan(*gate.parallel.fsdp, gate.mesh, model.node);
-    shards = gate.mesh.shape[gate.mesh.index_of(gate.parallel.fsdp->mesh.back())];
+    shards = shard_count(*gate.parallel.fsdp, gate.mesh);
   }
   std::vector<std::int64_t> groups(plan ? plan->wraps.size() : 1);
   for (const ParameterData& parameter : model.parameters) {

@@ -72,6 +72,23 @@ double terms_of(const GateFile& gate) {
   return double(gate.data.batch) * double(numel(gate.data.target));
 }
 
+// True if the ranks that split layers also have different experts, and the same rows.
+bool has_experts_over_tensor(const GateParallel& parallel) {
+  return parallel.expert && parallel.tensor && parallel.expert->mesh == parallel.tensor->mesh;
+}
+
+// Returns the mesh of the gate. Split experts may need a dim of one rank, on the same mesh.
+GateLayout layout_of(const GateFile& gate) {
+  const GateParallel& parallel = gate.parallel;
+  bool splits_experts = parallel.fsdp && parallel.expert && parallel.tensor;
+  return splits_experts ? owner_layout(gate.mesh) : gate.mesh;
+}
+
+DeviceMesh mesh_of(const GateFile& gate) {
+  GateLayout layout = layout_of(gate);
+  return init_device_mesh(layout.shape, layout.names);
+}
+
 }  // namespace
 
 GateTask gate_task(const GateFile& gate) {
@@ -96,8 +113,8 @@ GateTask gate_task(const GateFile& gate) {
   GateTask result{std::move(task), {}};
   const GateParallel& parallel = gate.parallel;
   const nn::ModelNode& model = result.training.model.node;
-  if (parallel.fsdp) result.plan = fsdp_plan(*parallel.fsdp, gate.mesh, model);
-  if (parallel.fsdp && parallel.expert)
+  if (parallel.fsdp) result.plan = fsdp_plan(*parallel.fsdp, layout_of(gate), model);
+  if (parallel.fsdp && parallel.expert && !has_experts_over_tensor(parallel))
     spread_fsdp_plan(*parallel.expert, *parallel.fsdp, model, result.plan);
   return result;
 }
@@ -106,12 +123,19 @@ namespace {
 
 // Returns the group of this rank along some dims of a mesh, in the order of the coordinates.
 ProcessGroup group_along(const GateFile& gate, std::vector<std::string> dims) {
-  DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
+  DeviceMesh mesh = mesh_of(gate);
   if (dims.size() == 1) return process_group(mesh, dims.front());
   std::sort(dims.begin(), dims.end(), [&](const std::string& a, const std::string& b) {
     return gate.mesh.index_of(a) < gate.mesh.index_of(b);
   });
   return ProcessGroup::of(mesh[DimNames(dims)].ranks(), "rows");
+}
+
+// Returns the mesh dims over which gradients are summed: those of rows and of sequences.
+std::vector<std::string> summed_dims(const GateParallel& parallel) {
+  std::vector<std::string> dims = parallel.row_dims();
+  if (parallel.context) dims.push_back(parallel.context->mesh);
+  return dims;
 }
 
 // Adds context parallelism: sequences are cut over one dim, and rows over the other dims only.
@@ -121,21 +145,24 @@ ParallelForm with_cut_sequences(const GateFile& gate, ParallelForm form) {
   std::vector<std::string> dims = gate.parallel.row_dims();
   form.parts = gate.parts();
   form.part = dims.empty() ? 0 : group_along(gate, dims).rank();
-  DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
-  return with_context(std::move(form), context.style, mesh[context.mesh]);
+  return with_context(std::move(form), context.style, mesh_of(gate)[context.mesh]);
 }
 
-// Adds tensor or expert parallelism, which come before anything else that is done to the model.
+// Adds tensor and expert parallelism, which come before anything else that is done to the model:
+// first each rank gets its experts, and then its part of their layers.
 ParallelForm with_spread_layers(const GateFile& gate, ParallelForm form) {
   if (!gate.parallel.tensor && !gate.parallel.expert) return form;
-  DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
+  DeviceMesh mesh = mesh_of(gate);
   if (gate.parallel.tensor) {
     const GateTensor& tensor = *gate.parallel.tensor;
-    return with_tensor(std::move(form), tensor.form, mesh[tensor.mesh]);
+    form = with_tensor(std::move(form), tensor.form, mesh[tensor.mesh]);
   }
+  if (!gate.parallel.expert) return form;
   const std::string& dim = gate.parallel.expert->mesh;
   bool cuts_sequences = gate.parallel.context && gate.parallel.context->mesh == dim;
-  return with_experts(std::move(form), {.tokens = Shard(cuts_sequences ? 1 : 0)}, mesh[dim]);
+  Placement tokens = Shard(cuts_sequences ? 1 : 0);
+  if (has_experts_over_tensor(gate.parallel)) tokens = Replicate();
+  return with_experts(std::move(form), {.tokens = tokens}, mesh[dim]);
 }
 
 // Returns the experts apart: their gradients have the rows of their own dim already, and are summed
@@ -155,8 +182,7 @@ std::vector<ReplicatedApart> own_experts(const GateFile& gate, nn::Module& model
 ParallelForm replicated_form(const GateFile& gate, ParallelForm form) {
   GateReplicate options = gate.parallel.replicate.value_or(
       GateReplicate{.find_unused = has_kind(model_node(gate.model, gate.model_use()), "moe")});
-  std::vector<std::string> dims = gate.parallel.row_dims();
-  if (gate.parallel.context) dims.push_back(gate.parallel.context->mesh);
+  std::vector<std::string> dims = summed_dims(gate.parallel);
   ProcessGroup group = group_along(gate, dims);
   auto replication = std::make_shared<std::optional<Replication>>();
   form.part = group.rank();
@@ -187,12 +213,11 @@ TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, Paralle
   }
   if (gate.parallel.zero) {
     const GateZero& zero = *gate.parallel.zero;
-    ProcessGroup group =
-        process_group(init_device_mesh(gate.mesh.shape, gate.mesh.names), zero.mesh);
-    return train(task.training, zero_form({.config = zero.config, .at_memory = at_memory}, group,
-                                          std::move(form)));
+    form = zero_form({.config = zero.config, .at_memory = at_memory},
+                     group_along(gate, summed_dims(gate.parallel)), std::move(form));
+    return train(task.training, with_cut_sequences(gate, std::move(form)));
   }
-  if (gate.parallel.replicate || gate.parallel.context || gate.parallel.expert)
+  if (!summed_dims(gate.parallel).empty())
     form = with_cut_sequences(gate, replicated_form(gate, std::move(form)));
   return train(task.training, with_spread_layers(gate, std::move(form)));
 }

@@ -1,5 +1,7 @@
 #include "training/fsdp_plan.h"
 
+#include <algorithm>
+
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/tensor/chunk.h"
@@ -28,12 +30,30 @@ Placement placement_of(const PlainValue& value) {
 
 DeviceMesh MeshPlan::whole() const { return init_device_mesh(shape, names); }
 
+namespace {
+
+// Returns some dims of a mesh as one, in the order of the mesh.
+DeviceMesh joined_dims(const DeviceMesh& whole, const std::vector<std::string>& order,
+                       const std::vector<std::string>& dims) {
+  std::vector<std::string> sorted;
+  for (const std::string& name : order)
+    if (std::find(dims.begin(), dims.end(), name) != dims.end()) sorted.push_back(name);
+  DeviceMesh part = whole[DimNames(sorted)];
+  return sorted.size() > 1 ? part.flatten() : part;
+}
+
+}  // namespace
+
 DeviceMesh MeshPlan::used(const DeviceMesh& whole) const {
   DeviceMesh shards = use.empty() ? whole : whole[DimNames(use)];
+  if (!shard.empty()) {
+    std::vector<std::string> sharding = shard;
+    sharding.push_back(use.back());
+    shards = joined_dims(whole, names, sharding);
+    if (use.size() > 1) shards = DeviceMesh::concatenate({whole[use.front()], shards});
+  }
   if (replicate.empty()) return shards;
-  DeviceMesh replicas = whole[DimNames(replicate)];
-  if (replicate.size() > 1) replicas = replicas.flatten();
-  return DeviceMesh::concatenate({replicas, shards});
+  return DeviceMesh::concatenate({joined_dims(whole, names, replicate), shards});
 }
 
 Tensor shard_part(const Tensor& whole, std::int64_t dim, std::int64_t parts, std::int64_t index) {

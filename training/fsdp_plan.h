@@ -13,12 +13,14 @@
 namespace simmesh {
 
 // MeshPlan is a mesh, of which fully_shard gets the dims in `use`, or all dims if `use` is empty.
-// With `replicate` it gets those dims joined into one, which replicates, and then those in `use`.
+// With `replicate` it gets those dims joined into one, which replicates, and then those in `use`. The
+// dims in `shard` are joined with the last one in `use`.
 struct MeshPlan {
   Shape shape;
   std::vector<std::string> names;
   std::vector<std::string> use;
   std::vector<std::string> replicate = {};
+  std::vector<std::string> shard = {};
 
   // whole returns the mesh on this rank, and used the part that fully_shard gets.
   DeviceMesh whole() const;

@@ -4,10 +4,12 @@
 #include "core/nn/attention.h"
 #include "core/nn/dropout.h"
 #include "core/nn/gated_mlp.h"
+#include "core/nn/moe.h"
 #include "core/nn/normalization.h"
 #include "core/ops/compute_mode.h"
 #include "sharding/dtensor/dtensor.h"
 #include "sharding/parallel/colwise_parallel.h"
+#include "sharding/parallel/expert_parallel.h"
 #include "sharding/parallel/prepare_module.h"
 #include "sharding/parallel/rowwise_parallel.h"
 #include "sharding/parallel/sequence_parallel.h"
@@ -45,6 +47,16 @@ void add_pair(const Pair& pair, const TensorForm& tensor, ParallelizePlan& plan)
   plan.emplace_back(prefix + pair.rows, rows);
 }
 
+// Takes whole sequences, and gives each rank its part of the result.
+void add_moe(const std::string& path, ParallelizePlan& plan) {
+  plan.emplace_back(
+      path, PrepareModuleInputOutput{.input = {.input_layouts = {sequences_cut},
+                                               .desired_input_layouts = {Replicate()},
+                                               .use_local_output = true},
+                                     .output = {.output_layouts = {Replicate()},
+                                                .desired_output_layouts = {sequences_cut}}});
+}
+
 bool is_partial(const Placements& placements) {
   for (const Placement& one : placements)
     if (one.is_partial()) return true;
@@ -68,17 +80,27 @@ void settle_gradients(nn::Module& model) {
 
 ParallelizePlan tensor_plan(nn::Module& model, const TensorForm& tensor) {
   ParallelizePlan plan;
+  std::string moe;  // the path before what is below the last nn::Moe
   for (const auto& [path, module] : model.named_modules()) {
     bool is_norm = dynamic_cast<nn::LayerNorm*>(module) || dynamic_cast<nn::RMSNorm*>(module);
+    // What is below an nn::Moe has whole sequences. Experts of other ranks have no parameters.
+    bool is_below_moe = !moe.empty() && path.starts_with(moe);
+    bool is_expert = is_below_moe && is_expert_parameter(model, path + ".");
+    if (is_expert && (tensor.whole_experts || module->parameters().empty())) continue;
+    TensorForm form = tensor;
+    form.sequence_parallel &= !is_below_moe;
+    if (dynamic_cast<nn::Moe*>(module)) moe = path.empty() ? path : path + ".";
     if (dynamic_cast<nn::Attention*>(module))
-      add_pair({path, {"wq", "wk", "wv"}, "wo"}, tensor, plan);
+      add_pair({path, {"wq", "wk", "wv"}, "wo"}, form, plan);
     else if (dynamic_cast<nn::GatedMlp*>(module))
-      add_pair({path, {"w1", "w3"}, "w2"}, tensor, plan);
+      add_pair({path, {"w1", "w3"}, "w2"}, form, plan);
     else if (has_child(*module, "fc1") && has_child(*module, "fc2"))
-      add_pair({path, {"fc1"}, "fc2"}, tensor, plan);
-    else if (tensor.sequence_parallel && is_norm)
+      add_pair({path, {"fc1"}, "fc2"}, form, plan);
+    else if (form.sequence_parallel && dynamic_cast<nn::Moe*>(module))
+      add_moe(path, plan);
+    else if (form.sequence_parallel && is_norm)
       plan.emplace_back(path, SequenceParallel());
-    else if (tensor.sequence_parallel && dynamic_cast<nn::Dropout*>(module))
+    else if (form.sequence_parallel && dynamic_cast<nn::Dropout*>(module))
       plan.emplace_back(path, SequenceParallel{.use_local_output = true});
   }
   if (!tensor.sequence_parallel) return plan;

@@ -11,12 +11,16 @@ namespace simmesh {
 // replicated. With sequence_parallel the normalisations, and the ops between blocks, run on
 // sequences that are cut along dim 1, and a layer's input is gathered before it (Korthikanti et al.
 // 2022).
+//
+// The experts of an nn::Moe are perceptrons like others, and split as they are, unless
+// whole_experts leaves them whole on every rank. An nn::Moe takes whole sequences.
 struct TensorForm {
   bool sequence_parallel = false;
+  bool whole_experts = false;
 };
 
 // tensor_plan returns the styles of a model's modules: of each nn::Attention, each nn::GatedMlp and
-// each perceptron with children fc1 and fc2, and with sequence_parallel of normalisations, of the
+// each perceptron with children fc1 and fc2 that this rank has, and with sequence_parallel of normalisations, of the
 // child `pos` after which sequences are cut, and of the child `head`, before which they are
 // gathered.
 ParallelizePlan tensor_plan(nn::Module& model, const TensorForm& tensor);

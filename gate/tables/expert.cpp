@@ -26,7 +26,10 @@ DimList dims_of_experts(const GateExpert& expert, const GateFsdp& fsdp) {
 std::int64_t shards_of_experts(const GateExpert& expert, const GateFsdp& fsdp,
                                const GateLayout& layout) {
   DimList dims = dims_of_experts(expert, fsdp);
-  return dims.empty() ? 1 : layout.shape[layout.index_of(dims.back())];
+  std::int64_t shards = dims.empty() ? 1 : layout.shape[layout.index_of(dims.back())];
+  if (!fsdp.sequence_dim.empty() && fsdp.sequence_dim != expert.mesh)
+    shards *= layout.shape[layout.index_of(fsdp.sequence_dim)];
+  return shards;
 }
 
 // Refuses single experts: ranks without rows for an expert don't call it, so they would not gather
@@ -47,17 +50,30 @@ void check_reshard(const GateTable& table, const GateFsdp& fsdp, std::int64_t sh
         std::to_string(*ranks));
 }
 
-// Returns a name that no dim of the mesh has, for a dim of one rank.
+std::string owner_dim(const DimList& names) {
+  return fmt::format("{}_owner", join_text(names, "_"));
+}
+
+// Returns the dim of one rank.
 MeshPlan own_rank(const MeshPlan& mesh) {
-  std::string name = fmt::format("{}_owner", join_text(mesh.names, "_"));
-  MeshPlan own{mesh.shape, mesh.names, {name}};
-  own.shape.push_back(1);
-  own.names.push_back(name);
-  return own;
+  DimList names = mesh.names;
+  std::string last = names.back();
+  names.pop_back();
+  if (!names.empty() && last == owner_dim(names)) return {mesh.shape, mesh.names, {last}};
+  GateLayout larger = owner_layout({mesh.shape, mesh.names});
+  return {larger.shape, larger.names, {larger.names.back()}};
+}
+
+// Returns the dims over which experts are sharded, with those of sequences.
+MeshPlan mesh_of_experts(const GateExpert& expert, const GateFsdp& fsdp, const MeshPlan& whole) {
+  MeshPlan mesh{whole.shape, whole.names, dims_of_experts(expert, fsdp)};
+  if (!fsdp.sequence_dim.empty() && fsdp.sequence_dim != expert.mesh)
+    (mesh.use.empty() ? mesh.use : mesh.shard).push_back(fsdp.sequence_dim);
+  return mesh.use.empty() ? own_rank(whole) : mesh;
 }
 
 void replicate_over(const std::string& dim, const GateLayout& layout, MeshPlan& mesh) {
-  if (has_dim(mesh.use, dim)) return;
+  if (has_dim(mesh.use, dim) || has_dim(mesh.shard, dim)) return;
   std::string shard = mesh.use.back();
   for (const std::string& name : layout.names)
     if (name != shard && (name == dim || has_dim(mesh.use, name))) mesh.replicate.push_back(name);
@@ -69,6 +85,7 @@ void replicate_over(const std::string& dim, const GateLayout& layout, MeshPlan& 
 GateExpert read_gate_expert(GateTable& table, const GateLayout& layout, const nn::ModelNode& model,
                             const GateFsdp* fsdp) {
   GateExpert expert{table.word("mesh", layout.names.back(), layout.names)};
+  expert.tensor_parallel = table.boolean("tensor_parallel", expert.tensor_parallel);
   table.finish();
   if (!has_kind(model, "moe")) table.reject_value("mesh", "a model with experts", "one without");
   if (has_capacity(model))
@@ -80,7 +97,15 @@ GateExpert read_gate_expert(GateTable& table, const GateLayout& layout, const nn
 }
 
 std::string expert_entry(const GateExpert& expert) {
-  return fmt::format("{{ mesh = \"{}\" }}", expert.mesh);
+  return fmt::format("{{ mesh = \"{}\"{} }}", expert.mesh,
+                     expert.tensor_parallel ? "" : ", tensor_parallel = false");
+}
+
+GateLayout owner_layout(const GateLayout& layout) {
+  GateLayout larger = layout;
+  larger.shape.push_back(1);
+  larger.names.push_back(owner_dim(layout.names));
+  return larger;
 }
 
 void spread_fsdp_plan(const GateExpert& expert, const GateFsdp& fsdp, const nn::ModelNode& model,
@@ -88,9 +113,7 @@ void spread_fsdp_plan(const GateExpert& expert, const GateFsdp& fsdp, const nn::
   GateLayout layout{plan.mesh->shape, plan.mesh->names};
   bool is_alone = layout.shape[layout.index_of(expert.mesh)] == 1;
   if (is_alone && has_dim(fsdp.mesh, expert.mesh)) return;
-  DimList dims = dims_of_experts(expert, fsdp);
-  MeshPlan of_experts{layout.shape, layout.names, dims};
-  if (dims.empty()) of_experts = own_rank(*plan.mesh);
+  MeshPlan of_experts = mesh_of_experts(expert, fsdp, *plan.mesh);
   std::int64_t shards = shards_of_experts(expert, fsdp, layout);
   nn::ModulePtr shapes = nn::build(model, {.device = nn::Device::meta});
   for (const auto& [name, parameter] : shapes->named_parameters()) {

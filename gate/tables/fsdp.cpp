@@ -200,6 +200,12 @@ GateFsdp read_gate_fsdp(GateTable& table, const GateLayout& layout, const nn::Mo
   return fsdp;
 }
 
+std::int64_t shard_count(const GateFsdp& fsdp, const GateLayout& layout) {
+  std::int64_t shards = layout.shape[layout.index_of(fsdp.mesh.back())];
+  if (!fsdp.sequence_dim.empty()) shards *= layout.shape[layout.index_of(fsdp.sequence_dim)];
+  return shards;
+}
+
 std::int64_t largest_dim(const Shape& shape, std::int64_t shards) {
   std::int64_t best = 0;
   for (std::size_t dim = 1; dim < shape.size(); ++dim)
@@ -211,12 +217,13 @@ FsdpPlan fsdp_plan(const GateFsdp& fsdp, const GateLayout& layout, const nn::Mod
   FsdpPlan plan;
   plan.world = numel(layout.shape);
   plan.mesh = MeshPlan{layout.shape, layout.names, fsdp.mesh};
+  if (!fsdp.sequence_dim.empty()) plan.mesh->shard = {fsdp.sequence_dim};
   plan.offload = fsdp.offloads;
   WrapPlan usual;
   usual.mp_policy = fsdp.mp_policy;
   usual.ignored = fsdp.ignored_params;
   if (fsdp.shards_largest_dim) {
-    std::int64_t shards = layout.shape[layout.index_of(fsdp.mesh.back())];
+    std::int64_t shards = shard_count(fsdp, layout);
     for (const auto& [name, parameter] : shapes_of(model)->named_parameters())
       usual.shard_dims[name] = largest_dim(parameter.shape(), shards);
   }

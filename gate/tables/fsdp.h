@@ -16,6 +16,9 @@ namespace simmesh {
 struct GateFsdp {
   // A single dim shards; of two dims the first replicates and the second shards.
   std::vector<std::string> mesh;
+  // A dim over which sequences are cut, and which mesh doesn't have: parameters are sharded over the
+  // last dim of mesh and this one together. Empty for none.
+  std::string sequence_dim = {};
   // "blocks": the blocks or, without blocks, the root's children that have parameters; "root": only
   // the root; "modules": the modules below.
   std::string wrap = "blocks";
@@ -35,6 +38,9 @@ struct GateFsdp {
 // don't exist, an order of modules in which fully_shard can't be applied, and a
 // reshard_after_forward that doesn't divide the number of shards.
 GateFsdp read_gate_fsdp(GateTable& table, const GateLayout& layout, const nn::ModelNode& model);
+
+// shard_count returns the number of shards of a parameter.
+std::int64_t shard_count(const GateFsdp& fsdp, const GateLayout& layout);
 
 // largest_dim returns the largest dim that the number of shards divides evenly, else dim 0, which
 // can always be sharded.

@@ -1,6 +1,7 @@
 #include "gate/tables/parallel.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 
 #include "gate/tables/model.h"
@@ -21,44 +22,58 @@ GateReplicate read_replicate(GateTable& table, const GateLayout& layout,
   return replicate;
 }
 
-std::optional<GateContext> read_context(GateTable& table, const GateLayout& layout,
-                                        const nn::ModelNode& model, const GateParallel& beside) {
-  auto key = table.table("context");
-  if (!key) return std::nullopt;
-  GateContext context = read_gate_context(*key, layout, model);
-  if (beside.zero) table.reject_value("context", "one of context and zero", "both of them");
-  auto sums = [&](const std::string& dim) { return dim == context.mesh; };
-  if (beside.fsdp && std::none_of(beside.fsdp->mesh.begin(), beside.fsdp->mesh.end(), sums))
-    table.reject_value("context", "a dim of fsdp.mesh, over which gradients are summed",
-                       "another dim");
-  return context;
+bool is_dim_of(const std::vector<std::string>& dims, const std::string& name) {
+  return std::find(dims.begin(), dims.end(), name) != dims.end();
 }
 
-// Reads parallel.tensor. The ranks of its dim take the same rows, so no other form may use it.
-std::optional<GateTensor> read_tensor(GateTable& table, const GateLayout& layout,
-                                      const nn::ModelNode& model, const GateParallel& beside) {
-  auto key = table.table("tensor");
-  if (!key) return std::nullopt;
-  GateTensor tensor = read_gate_tensor(*key, layout, model);
-  if (beside.zero || beside.context || beside.replicate)
-    table.reject_value("tensor", "tensor alone, or together with fsdp",
-                       "another form of parallelism beside it");
-  if (beside.fsdp && std::find(beside.fsdp->mesh.begin(), beside.fsdp->mesh.end(), tensor.mesh) !=
-                         beside.fsdp->mesh.end())
-    table.reject_value("tensor", "a dim that fsdp.mesh doesn't have", tensor.mesh);
-  return tensor;
+// Reads parallel.context. Gradients are summed over its dim. fully_shard shards over it, too, if its
+// own dims don't have it.
+void read_context(GateTable& table, const GateLayout& layout, const nn::ModelNode& model,
+                  GateParallel& parallel) {
+  auto key = table.table("context");
+  if (!key) return;
+  parallel.context = read_gate_context(*key, layout, model);
+  const std::string& dim = parallel.context->mesh;
+  if (parallel.zero && parallel.zero->mesh == dim)
+    table.reject_value("context", "another dim than that of zero, whose ranks take rows",
+                       "'" + dim + "' for both");
+  if (parallel.fsdp && !is_dim_of(parallel.fsdp->mesh, dim)) parallel.fsdp->sequence_dim = dim;
 }
 
 // Reads parallel.expert. Rows are cut over its dim, so that tokens of other ranks come to the
-// experts.
-std::optional<GateExpert> read_expert(GateTable& table, const GateLayout& layout,
-                                      const nn::ModelNode& model, const GateParallel& beside) {
+// experts, unless tensor has the same dim.
+void read_expert(GateTable& table, const GateLayout& layout, const nn::ModelNode& model,
+                 GateParallel& parallel) {
   auto key = table.table("expert");
-  if (!key) return std::nullopt;
-  GateExpert expert = read_gate_expert(*key, layout, model, beside.fsdp ? &*beside.fsdp : nullptr);
-  if (beside.zero) table.reject_value("expert", "one of expert and zero", "both of them");
-  if (beside.tensor) table.reject_value("expert", "one of expert and tensor", "both of them");
-  return expert;
+  if (!key) return;
+  bool chooses = key->has("tensor_parallel");
+  parallel.expert =
+      read_gate_expert(*key, layout, model, parallel.fsdp ? &*parallel.fsdp : nullptr);
+  if (parallel.zero) table.reject_value("expert", "one of expert and zero", "both of them");
+  if (chooses && !table.has("tensor"))
+    key->reject("tensor_parallel", "no such key without parallel.tensor");
+}
+
+// Reads parallel.tensor. The ranks of its dim take the same rows, so no form that cuts rows or
+// sequences may use it.
+void read_tensor(GateTable& table, const GateLayout& layout, const nn::ModelNode& model,
+                 GateParallel& parallel) {
+  auto key = table.table("tensor");
+  if (!key) return;
+  TensorUse use{.layout = layout, .model = model};
+  if (parallel.expert) {
+    use.expert_dim = parallel.expert->mesh;
+    use.splits_experts = parallel.expert->tensor_parallel;
+  }
+  GateTensor tensor = read_gate_tensor(*key, use);
+  auto refuse_dim = [&](std::string_view form) {
+    table.reject_value("tensor", fmt::format("a dim that {} doesn't have", form), tensor.mesh);
+  };
+  if (parallel.zero) table.reject_value("tensor", "one of tensor and zero", "both of them");
+  if (parallel.fsdp && is_dim_of(parallel.fsdp->mesh, tensor.mesh)) refuse_dim("fsdp.mesh");
+  if (parallel.replicate && parallel.replicate->mesh == tensor.mesh) refuse_dim("replicate.mesh");
+  if (parallel.context && parallel.context->mesh == tensor.mesh) refuse_dim("context.mesh");
+  parallel.tensor = std::move(tensor);
 }
 
 }  // namespace
@@ -68,7 +83,7 @@ std::vector<std::string> GateParallel::row_dims() const {
   if (replicate) dims = {replicate->mesh};
   if (fsdp) dims = fsdp->mesh;
   if (zero) dims = {zero->mesh};
-  if (expert && std::find(dims.begin(), dims.end(), expert->mesh) == dims.end())
+  if (expert && !(tensor && tensor->mesh == expert->mesh) && !is_dim_of(dims, expert->mesh))
     dims.push_back(expert->mesh);
   if (context) std::erase(dims, context->mesh);
   return dims;
@@ -109,11 +124,10 @@ GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
       parallel.zero = read_gate_zero(*keys, layout);
     }
   }
-  parallel.context = read_context(table, layout, model, parallel);
+  read_context(table, layout, model, parallel);
   std::string checkpointing = table.word("activation_checkpointing", "none", {"none", "blocks"});
-  parallel.tensor = read_tensor(table, layout, model, parallel);
-  if (parallel.tensor && parallel.fsdp) parallel.fsdp->settings.cuts_over_mesh = true;
-  parallel.expert = read_expert(table, layout, model, parallel);
+  read_expert(table, layout, model, parallel);
+  read_tensor(table, layout, model, parallel);
   table.refuse("pipeline", "pipeline parallelism");
   table.finish();
   parallel.checkpoint_blocks = checkpointing == "blocks";

@@ -26,20 +26,21 @@ void check_divides(const GateTable& table, std::int64_t count, const char* what,
 
 // Checks that every rank gets equally many heads, and equally many columns between fc1 and fc2: the
 // layers pass plain pieces to each other.
-void check_columns(const GateTable& table, const nn::ModelNode& node, std::int64_t ranks) {
+void check_columns(const GateTable& table, const nn::ModelNode& node, std::int64_t ranks,
+                   bool whole_experts) {
   if (node.kind == "attention") {
     std::int64_t heads = integer_or(node, "heads", 1);
     check_divides(table, heads, "heads", ranks);
     check_divides(table, integer_or(node, "kv_heads", heads), "heads", ranks);
   }
-  if (node.kind == "moe")
+  if (node.kind == "moe" && !whole_experts)
     check_divides(table, integer_or(node, "hidden", ranks), "hidden columns of an expert", ranks);
   bool has_second = std::any_of(node.children.begin(), node.children.end(),
                                 [](const nn::ModelNode& child) { return child.name == "fc2"; });
   for (const nn::ModelNode& child : node.children) {
     if (has_second && child.name == "fc1")
       check_divides(table, integer_or(child, "out", ranks), "columns of fc1", ranks);
-    check_columns(table, child, ranks);
+    check_columns(table, child, ranks, whole_experts);
   }
 }
 
@@ -57,21 +58,22 @@ bool drops_columns(const nn::ModelNode& node) {
 
 }  // namespace
 
-GateTensor read_gate_tensor(GateTable& table, const GateLayout& layout,
-                            const nn::ModelNode& model) {
+GateTensor read_gate_tensor(GateTable& table, const TensorUse& use) {
   GateTensor tensor;
-  tensor.mesh = table.word("mesh", layout.names.back(), layout.names);
+  const nn::ModelNode& model = use.model;
+  tensor.mesh = table.word("mesh", use.layout.names.back(), use.layout.names);
   tensor.form.sequence_parallel = table.boolean("sequence_parallel", false);
   table.finish();
-  check_columns(table, model, layout.shape[layout.index_of(tensor.mesh)]);
+  tensor.form.whole_experts = tensor.mesh == use.expert_dim || !use.splits_experts;
+  check_columns(table, model, use.layout.shape[use.layout.index_of(tensor.mesh)],
+                tensor.form.whole_experts);
   nn::ModulePtr shapes = nn::build(model, {.device = nn::Device::meta});
   if (tensor_plan(*shapes, {}).empty())
     table.reject("mesh", "a model with attention, or with layers fc1 and fc2");
   if (drops_columns(model))
     table.reject("mesh", "a model without dropout between fc1 and fc2, which are cut");
-  bool has_plain_blocks = has_kind(model, "block") && !has_kind(model, "moe");
-  if (tensor.form.sequence_parallel && !has_plain_blocks)
-    table.reject("sequence_parallel", "false for a model without blocks, or with experts");
+  if (tensor.form.sequence_parallel && !has_kind(model, "block"))
+    table.reject("sequence_parallel", "false for a model without blocks");
   return tensor;
 }
 

@@ -132,7 +132,7 @@ set(simmesh_public_headers
   zero/engine/estimate.h
   zero/stage3/file_store.h
 
-  # schedules of pipelines, what they cost, and micro-batches
+  # schedules of pipelines, what they cost, micro-batches, and stages that are trained
   pipeline/analysis/dry_run.h
   pipeline/analysis/liveness.h
   pipeline/analysis/peaks.h
@@ -143,8 +143,11 @@ set(simmesh_public_headers
   pipeline/chunks/split.h
   pipeline/lowering/lower.h
   pipeline/lowering/messages.h
+  pipeline/runtime/schedule.h
   pipeline/schedule/csv.h
   pipeline/schedule/order.h
+  pipeline/stage/event.h
+  pipeline/stage/stage.h
 
   # stores of checkpoints: folders, memory, and one in which operations go wrong
   checkpoint/store/directory_store.h

@@ -100,7 +100,8 @@ std::string Mailbox::open_receives_in_words(const Pair& pair) const {
 
 void Mailbox::match(const Pending& pending, Receive& receive) {
   const ResultPart& payload = pending.message.payload;
-  if (payload.dtype != receive.dtype || payload.shape != receive.shape)
+  bool is_as_expected = payload.dtype == receive.dtype && payload.shape == receive.shape;
+  if (!is_as_expected && !receive.any_type)
     raise(ErrorKind::runtime_error, "collectives/mismatch",
           "message of group {} with tag {}: the sizes differ: rank {} sends {}{} at {}, rank {} "
           "receives {}{} at {}",

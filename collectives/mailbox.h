@@ -41,6 +41,7 @@ struct Receive {
   RankEvent ready = {};                              // on the receiver's device, where there is one
   std::optional<Message> message;                    // once found
   std::uint64_t ordinal = 0;  // among those of its receiver with its tag and from its sender
+  bool any_type = false;      // the message may have another shape and dtype
 };
 
 class Mailbox;

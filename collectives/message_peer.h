@@ -16,6 +16,8 @@ struct ReceiveFrom {
   // earliest first.
   std::optional<std::int64_t> peer;
   std::int64_t tag = 0;
+  // A message of any shape and dtype is taken; those of the receive only say which one is expected.
+  bool any_type = false;
 };
 
 }  // namespace simmesh

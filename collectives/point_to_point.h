@@ -23,7 +23,8 @@ struct Received {
 };
 
 // recv blocks until a message has come. Raises a RuntimeError that names both sides if that message
-// has another shape or dtype than the given ones, and an IndexError for a peer that is no member.
+// has another shape or dtype than the given ones, unless any type is taken, and an IndexError for a
+// peer that is no member.
 Received recv(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGroup& group,
               CallSite site = CallSite::here());
 

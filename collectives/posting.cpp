@@ -84,7 +84,8 @@ Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const 
                   .tag = from.tag,
                   .dtype = dtype,
                   .shape = Shape(shape.begin(), shape.end()),
-                  .site = site};
+                  .site = site,
+                  .any_type = from.any_type};
   if (Clock* clock = group.owner().clock()) receive.ready = clock->now();
   Run& run = group.owner().run();
   Group& shared = group.group();

@@ -98,8 +98,11 @@ struct Replication::State {
   }
 
   void begin() {
-    if (!grad_enabled()) return;
-    phase = requires_sync ? Phase::expecting : Phase::accumulating;
+    if (grad_enabled()) begin(requires_sync ? Phase::expecting : Phase::accumulating);
+  }
+
+  void begin(Phase next) {
+    phase = next;
     ready.assign(parameters.size(), false);
     next_bucket = 0;
     queued = false;
@@ -300,6 +303,7 @@ void State::write_back(Bucket& bucket, const std::vector<bool>& unused) {
 }
 
 void Replication::set_requires_gradient_sync(bool value) { state_->requires_sync = value; }
+void Replication::prepare_for_backward() { state_->begin(State::Phase::expecting); }
 std::size_t Replication::bucket_count() const { return state_->buckets.size(); }
 
 Replication replicate(nn::Module& module, const ProcessGroup& group,

@@ -65,6 +65,11 @@ class Replication {
   // passes of later forward passes. If not, they only accumulate.
   void set_requires_gradient_sync(bool value);
 
+  // prepare_for_backward lets the next backward pass sum the gradients, whatever the forward passes
+  // before it were told: they include what has been accumulated. For schedules that run the forward
+  // and backward passes of several micro-batches in turn.
+  void prepare_for_backward();
+
   // bucket_count returns the number of buckets, each of which is one all-reduce a backward pass.
   std::size_t bucket_count() const;
 

@@ -61,6 +61,10 @@ void OpNode::save_outputs(gsl::span<const Tensor> outputs) {
 }
 
 Gradients OpNode::apply(Gradients gradients) {
+  return apply_for(std::move(gradients), {});
+}
+
+Gradients OpNode::apply_for(Gradients gradients, gsl::span<const char> wanted) {
   if (released_)
     raise(ErrorKind::runtime_error, "autograd/backward",
           "Trying to backward through the graph a second time: what {} saved was freed by the "
@@ -75,8 +79,9 @@ Gradients OpNode::apply(Gradients gradients) {
       outputs[i].set_tracking(new Variable(NodePtr(this), std::uint32_t(i)));
   }
   Flags needs, unfinished;
-  for (const Edge& edge : edges()) {
-    needs.push_back(edge.node != nullptr);
+  for (std::size_t i = 0; i < edges().size(); ++i) {
+    const Edge& edge = edges()[i];
+    needs.push_back(edge.node != nullptr && (wanted.empty() || wanted[i]));
     unfinished.push_back(edge.node && edge.node->takes_unrounded());
   }
   KeepUnrounded scope(takes_unrounded());

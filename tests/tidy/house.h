@@ -71,6 +71,8 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"pipeline/schedule"},
     {"pipeline/lowering", "pipeline/chunks"},
     {"pipeline/analysis"},
+    {"pipeline/stage"},
+    {"pipeline/runtime"},
     {"checkpoint/store"},
     {"checkpoint/catalog"},
     {"checkpoint/format"},

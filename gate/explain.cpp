@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "gate/check_kind.h"
+#include "gate/tables/muon.h"
 #include "gate/tables/toml_table.h"
 
 namespace simmesh {
@@ -187,6 +188,7 @@ std::string optimizer_text(const OptimizerSpec& spec) {
         "{} }}",
         toml_number(sgd->lr), toml_number(sgd->momentum), toml_number(sgd->dampening),
         toml_number(sgd->weight_decay), sgd->nesterov);
+  if (const auto* muon = std::get_if<MuonSpec>(&spec)) return muon_text(*muon);
   const AdamSpec& adam = std::get<AdamSpec>(spec);
   return fmt::format("{{ kind = {}, lr = {}, betas = [{}, {}], eps = {}, weight_decay = {} }}",
                      adam.decay == optim::WeightDecay::added ? "\"adam\"" : "\"adamw\"",

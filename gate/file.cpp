@@ -7,6 +7,7 @@
 #include "core/check/join_text.h"
 #include "core/check/read_file.h"
 #include "core/tensor/chunk.h"
+#include "gate/tables/muon.h"
 #include "gate/tables/zero_file.h"
 
 namespace simmesh {
@@ -18,7 +19,8 @@ constexpr std::int64_t length_max = 1 << 20;
 
 OptimizerSpec read_optimizer(GateTable& table) {
   constexpr GateTable::NumberRange positive{0, 1e6}, share{0, 1};
-  std::string kind = table.word("kind", "sgd", {"sgd", "adam", "adamw"});
+  std::string kind = table.word("kind", "sgd", {"sgd", "adam", "adamw", "muon"});
+  if (kind == "muon") return read_muon(table);
   if (kind == "sgd") {
     optim::SgdOptions options{.lr = table.number("lr", 0.01, positive)};
     options.momentum = table.number("momentum", 0.0, share);

@@ -18,7 +18,8 @@ constexpr std::int64_t rank_bytes = 64 * 1024;
 constexpr std::int64_t small_bytes = std::int64_t(64) << 20;
 
 std::int64_t states_of(const OptimizerSpec& spec) {
-  if (std::holds_alternative<AdamSpec>(spec)) return 2;
+  // Muon keeps one tensor for a matrix, and Adam two for the rest.
+  if (!std::holds_alternative<optim::SgdOptions>(spec)) return 2;
   return std::get<optim::SgdOptions>(spec).momentum > 0 ? 1 : 0;
 }
 

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <optional>
 
 #include "checkpoint/catalog/training_state.h"
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "sharding/api/dtensor_clip.h"
 #include "sharding/dtensor/dtensor.h"
+#include "sharding/optim/owned_steps.h"
 #include "training/spread_parameters.h"
 #include "training/training_engine.h"
 
@@ -45,7 +47,10 @@ class LocalEngine final : public TrainingEngine {
         task_(task),
         form_(form),
         named_(model.named_parameters()),
-        optimizer_(make_optimizer(task.optimizer, model.parameters())) {}
+        optimizer_(make_optimizer(task.optimizer, model.parameters())) {
+    const auto* muon = std::get_if<MuonSpec>(&task.optimizer);
+    if (muon == nullptr || !muon->by_ops) owned_.emplace(*optimizer_);
+  }
 
   void backward(const Tensor& loss) override { simmesh::backward(loss); }
 
@@ -59,7 +64,7 @@ class LocalEngine final : public TrainingEngine {
       }));
     if (form_.reports)
       result.gradients.push_back(reported(form_, [&] { return whole_gradients(); }));
-    optimizer_->step();
+    owned_ ? owned_->step() : optimizer_->step();
     optimizer_->zero_grad();
   }
 
@@ -118,6 +123,7 @@ class LocalEngine final : public TrainingEngine {
   const ParallelForm& form_;
   std::vector<nn::NamedTensor> named_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  std::optional<OwnedSteps> owned_;
 };
 
 }  // namespace

@@ -86,8 +86,45 @@ std::optional<LossKind> loss_from_string(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+// Makes a group of each run of parameters of one kind, so that they stay in order.
+std::vector<optim::TorchMuon::Group> muon_groups(const MuonSpec& spec,
+                                                 const std::vector<Tensor>& parameters,
+                                                 const std::vector<Shape>& shapes) {
+  optim::TorchMuonOptions others = spec.muon;
+  others.lr = spec.others.options.lr;
+  others.weight_decay = spec.others.options.weight_decay;
+  others.adam = spec.others.options;
+  others.adam_decay = spec.others.decay;
+  std::vector<optim::TorchMuon::Group> groups;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    bool is_matrix = shapes[i].size() == 2;
+    if (groups.empty() || groups.back().options.adam.has_value() == is_matrix)
+      groups.push_back({{}, is_matrix ? spec.muon : others});
+    groups.back().parameters.push_back(parameters[i]);
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerSpec& spec,
+                                                 const std::vector<Tensor>& pieces,
+                                                 const std::vector<Shape>& shapes) {
+  if (const auto* muon = std::get_if<MuonSpec>(&spec))
+    return std::make_unique<optim::TorchMuon>(muon_groups(*muon, pieces, shapes),
+                                              optim::TorchMuon::Parts::flat_pieces);
+  return make_optimizer(spec, pieces);
+}
+
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerSpec& spec,
                                                  const std::vector<Tensor>& parameters) {
+  if (const auto* muon = std::get_if<MuonSpec>(&spec)) {
+    std::vector<Shape> shapes;
+    for (const Tensor& parameter : parameters) shapes.push_back(parameter.shape());
+    return std::make_unique<optim::TorchMuon>(muon_groups(*muon, parameters, shapes));
+  }
   if (const auto* sgd = std::get_if<optim::SgdOptions>(&spec))
     return std::make_unique<optim::Sgd>(parameters, *sgd);
   const AdamSpec& adam = std::get<AdamSpec>(spec);

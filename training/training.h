@@ -13,6 +13,7 @@
 #include "core/nn/model_node.h"
 #include "core/optim/adam.h"
 #include "core/optim/clip.h"
+#include "core/optim/matrix/torch_muon.h"
 #include "core/optim/sgd.h"
 #include "core/tensor/formula.h"
 
@@ -69,11 +70,22 @@ struct AdamSpec {
   optim::AdamOptions options;
   optim::WeightDecay decay = optim::WeightDecay::added;
 };
-using OptimizerSpec = std::variant<optim::SgdOptions, AdamSpec>;
+// MuonSpec is Muon for the parameters of two dims, and Adam for all others. A distributed matrix is
+// stepped whole by a rank that owns it, or by ops that redistribute it, as PyTorch does.
+struct MuonSpec {
+  optim::TorchMuonOptions muon;
+  AdamSpec others = {.options = {}, .decay = optim::WeightDecay::decoupled};
+  bool by_ops = false;
+};
+using OptimizerSpec = std::variant<optim::SgdOptions, AdamSpec, MuonSpec>;
 
-// make_optimizer returns an optimiser for the parameters.
+// make_optimizer returns an optimiser for the parameters, in their order. The second form is for
+// parameters that are flat pieces of others, whose shapes are given.
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerSpec& spec,
                                                  const std::vector<Tensor>& parameters);
+std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerSpec& spec,
+                                                 const std::vector<Tensor>& pieces,
+                                                 const std::vector<Shape>& shapes);
 
 // Batch is the whole input and target of one micro-batch, over all ranks.
 struct Batch {

@@ -86,8 +86,13 @@ class ZeroEngine final : public TrainingEngine {
   static zero::MakeOptimizer maker(const TrainingTask& task) {
     return [&task](const std::vector<nn::NamedTensor>& masters) {
       std::vector<Tensor> tensors;
-      for (const auto& [name, master] : masters) tensors.push_back(master);
-      return make_optimizer(task.optimizer, tensors);
+      std::vector<Shape> shapes;
+      for (const auto& [name, master] : masters) {
+        tensors.push_back(master);
+        for (const ParameterData& parameter : task.model.parameters)
+          if (parameter.name == name) shapes.push_back(parameter.shape);
+      }
+      return make_optimizer(task.optimizer, tensors, shapes);
     };
   }
 

@@ -34,6 +34,9 @@ class Adafactor final : public GroupedOptimizer<AdafactorOptions>, public WholeS
   std::vector<std::string> state_names(std::size_t parameter) const override;
   Tensor new_state(std::size_t parameter, const std::string& name) const override;
   bool needs_whole(std::size_t) const override { return true; }
+  bool is_state_like_parameter(std::size_t, const std::string& name) const override {
+    return name == "variance";
+  }
 
  private:
   void update(std::size_t index, Tensor parameter, Tensor gradient) override;

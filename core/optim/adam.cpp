@@ -21,6 +21,41 @@ double power(double base, std::int64_t exponent) {
 
 bool is_16_bit(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
+// TorchAdamStep is the step of one element in the order of PyTorch's ops, where products are added
+// by fused multiply-adds.
+struct TorchAdamStep {
+  const AdamOptions& options;
+  DecayFactors factors;
+  double step_size;
+  double root_correction;
+  // PyTorch's fused kernel computes the elements after its last vector by another order.
+  std::int64_t vectors_end;
+  std::int64_t place = 0;
+
+  template <class Values>
+  void operator()(Values& values) {
+    using T = std::decay_t<decltype(values[0])>;
+    T &p = values[0], &m = values[2], &v = values[3];
+    T g = T(factors.sign) * values[1];
+    if (factors.kept != 1.0) p *= T(factors.kept);
+    if (factors.added != 0.0) g = std::fma(T(factors.added), p, g);
+    T weight = T(1.0 - options.beta1);
+    m = weight < T(0.5) ? std::fma(weight, g - m, m) : std::fma(weight - T(1), g - m, g);
+    T scaled = T(1.0 - options.beta2) * g;
+    if (options.form == AdamForm::fused && place++ >= vectors_end)
+      v = std::fma(T(options.beta2), v, scaled * g);
+    else
+      v = std::fma(scaled, g, T(options.beta2) * v);
+    T second = v;
+    if constexpr (std::tuple_size_v<Values> == 5)
+      second = values[4] = v > values[4] || v != v ? v : values[4];
+    T denominator = std::sqrt(second) / T(root_correction) + T(options.eps);
+    p += T(-step_size) * m / denominator;
+  }
+};
+
+constexpr std::int64_t vector_bytes = 64;
+
 void update(AdamTensors& tensors, const AdamOptions& options, WeightDecay decay) {
   bool corrects = options.bias_correction;
   double step_size =
@@ -42,10 +77,20 @@ void update(AdamTensors& tensors, const AdamOptions& options, WeightDecay decay)
     p -= T(step_size) * (m / denominator);
   };
   Tensor &p = tensors.parameter, &m = tensors.exp_avg, &v = tensors.exp_avg_sq;
-  if (tensors.max_exp_avg_sq.is_defined())
-    update_elements<5>({&p, &gradient, &m, &v, &tensors.max_exp_avg_sq}, step);
-  else
-    update_elements<4>({&p, &gradient, &m, &v}, step);
+  auto run = [&](auto& one) {
+    if (tensors.max_exp_avg_sq.is_defined())
+      update_elements<5>({&p, &gradient, &m, &v, &tensors.max_exp_avg_sq}, one);
+    else
+      update_elements<4>({&p, &gradient, &m, &v}, one);
+  };
+  if (options.form == AdamForm::plain) return run(step);
+  std::int64_t vector = vector_bytes / std::int64_t(bytes_per_element(p.dtype()));
+  TorchAdamStep torch_step{.options = options,
+                           .factors = factors,
+                           .step_size = step_size,
+                           .root_correction = root_correction,
+                           .vectors_end = p.numel() - p.numel() % vector};
+  run(torch_step);
 }
 
 }  // namespace

@@ -8,6 +8,14 @@
 
 namespace simmesh::optim {
 
+// AdamForm selects the roundings of a step. plain computes as adam_ says, without fused
+// multiply-adds. The others have the bits of PyTorch's CPU kernels for float32 with vectors of 64
+// bytes, as far as its square roots are rounded correctly: exp_avg is a lerp, and squares, lerps
+// and added decay use fused multiply-adds. for_loop and foreach run the same kernels one after
+// another. The fused kernel adds the square of the elements after the last vector in another order,
+// so that its bits depend on how a parameter is cut.
+enum class AdamForm : std::uint8_t { plain, for_loop, foreach, fused };
+
 // AdamOptions are PyTorch's, and DeepSpeed's bias_correction.
 struct AdamOptions {
   double lr = 1e-3;
@@ -18,6 +26,7 @@ struct AdamOptions {
   bool bias_correction = true;  // without it the moments are used as they are
   bool amsgrad = false;         // divides by the largest second moment so far
   bool maximize = false;        // follows the gradient upwards
+  AdamForm form = AdamForm::plain;
   // The state of 16-bit parameters is float32, as that of DeepSpeed's CPU Adam; else it has their
   // dtype.
   bool float32_state = false;

@@ -50,19 +50,15 @@ class GroupedOptimizer : public Optimizer,
   }
 
   // step calls update for each parameter that has a gradient. Raises a ValueError for a parameter
-  // that is cut over a mesh where a step needs it whole.
+  // that is cut over a mesh where a step needs it whole, unless the optimiser has a step for those.
   void step() override {
     for (std::size_t i = 0; i < parameters().size(); ++i) {
       Tensor gradient = grad_of(parameters()[i]);
       if (!gradient.is_defined()) continue;
-      Tensor parameter = parameters()[i].local_part();
-      if (needs_whole(i) && parameter.shape() != parameters()[i].shape())
-        raise(ErrorKind::value_error, "optim/optimizer",
-              "expected a whole parameter, got one of shape {} that is cut over a mesh",
-              to_string(DimSpan(parameters()[i].shape())));
-      ++state_of(i).steps;
-      update(i, parameter, gradient.local_part().clone());
-      parameter.storage()->count_change();
+      if (needs_whole(i) && parameters()[i].distribution())
+        step_distributed(i, gradient);
+      else
+        step_part(i, gradient);
     }
   }
 
@@ -83,6 +79,25 @@ class GroupedOptimizer : public Optimizer,
   void add_group(Group group) {
     add_parameters(group.parameters);
     groups_.push_back(std::move(group));
+  }
+
+  // step_part makes the step of a rank's part of a parameter, which may be all of it.
+  void step_part(std::size_t index, const Tensor& gradient) {
+    Tensor parameter = parameters()[index].local_part();
+    ++state_of(index).steps;
+    update(index, parameter, gradient.local_part().clone());
+    parameter.storage()->count_change();
+  }
+
+  // step_distributed makes the step of a parameter on a mesh where a step needs it whole: by
+  // default a ValueError, unless this rank has all of it.
+  virtual void step_distributed(std::size_t index, const Tensor& gradient) {
+    const Tensor& parameter = parameters()[index];
+    if (parameter.local_part().shape() != parameter.shape())
+      raise(ErrorKind::value_error, "optim/optimizer",
+            "expected a whole parameter, got one of shape {} that is cut over a mesh",
+            to_string(DimSpan(parameter.shape())));
+    step_part(index, gradient);
   }
 
   // update makes one step of a parameter, which state_of has counted. The gradient may be changed.

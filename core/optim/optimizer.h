@@ -50,6 +50,9 @@ class Optimizer {
   // new_state returns such a tensor as it is before the first step: by default zeros like the
   // parameter, or like the rank's piece of it.
   virtual Tensor new_state(std::size_t parameter, const std::string& name) const;
+  // is_state_like_parameter is true for a tensor of the parameter's shape, which is cut where the
+  // parameter is; another one, such as a sum of each row, is always whole.
+  virtual bool is_state_like_parameter(std::size_t, const std::string&) const { return true; }
   // state returns the tensors kept for a parameter by name ("momentum_buffer", "exp_avg",
   // "exp_avg_sq"), in alphabetical order; empty before its first step.
   const std::map<std::string, Tensor>& state(std::size_t parameter) const {

@@ -21,6 +21,11 @@ zero::AutoValues autos_of(const ZeroFileUse& gate) {
     autos.weight_decay = sgd->weight_decay;
     return autos;
   }
+  if (const auto* muon = std::get_if<MuonSpec>(&gate.train.optimizer)) {
+    autos.lr = muon->muon.lr;
+    autos.weight_decay = muon->muon.weight_decay;
+    return autos;
+  }
   const optim::AdamOptions& adam = std::get<AdamSpec>(gate.train.optimizer).options;
   autos.lr = adam.lr;
   autos.weight_decay = adam.weight_decay;

@@ -24,13 +24,16 @@ std::vector<LocalBox> crossed(const std::vector<LocalBox>& boxes, const IndexRun
 
 }  // namespace
 
-std::vector<LocalBox> local_boxes(const DTensorSpec& spec) {
+std::vector<LocalBox> local_boxes(const DTensorSpec& spec, DimSpan coordinate) {
   std::vector<LocalBox> boxes(1);
   for (std::size_t dim = 0; dim < spec.shape.size(); ++dim)
-    boxes = crossed(
-        boxes, local_index_runs(spec.shape, std::int64_t(dim), spec.mesh().shape(),
-                                spec.groups->coordinate(), spec.placements(), spec.sharding.order));
+    boxes = crossed(boxes, local_index_runs(spec.shape, std::int64_t(dim), spec.mesh().shape(),
+                                            coordinate, spec.placements(), spec.sharding.order));
   return boxes;
+}
+
+std::vector<LocalBox> local_boxes(const DTensorSpec& spec) {
+  return local_boxes(spec, spec.groups->coordinate());
 }
 
 }  // namespace simmesh

@@ -17,4 +17,7 @@ struct LocalBox {
 // without elements, several where a dim is split with a stride.
 std::vector<LocalBox> local_boxes(const DTensorSpec& spec);
 
+// The same for the piece of the rank at a coordinate of the mesh.
+std::vector<LocalBox> local_boxes(const DTensorSpec& spec, DimSpan coordinate);
+
 }  // namespace simmesh

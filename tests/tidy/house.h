@@ -60,7 +60,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"sharding/strategies/indexing", "sharding/strategies/reductions",
      "sharding/strategies/matrices", "sharding/strategies/random", "sharding/strategies/neural"},
     {"sharding/propagation"},
-    {"sharding/api", "sharding/validate"},
+    {"sharding/api", "sharding/validate", "sharding/optim"},
     {"sharding/parallel", "sharding/rules"},
     {"ddp", "fsdp/communication", "zero/config"},
     {"fsdp/param", "zero/fetch"},

@@ -1,14 +1,12 @@
-#include <cmath>
 #include <fmt/format.h>
 #include <set>
 
 #include "core/autograd/variable.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/shapes/factories.h"
-#include "core/tensor/convert.h"
-#include "verify/case_bits.h"
 #include "verify/case_kind.h"
 #include "verify/case_tensor.h"
+#include "verify/pipeline/case_figures.h"
 #include "verify/pipeline/muon_case.h"
 
 namespace simmesh {
@@ -18,22 +16,11 @@ namespace {
 constexpr std::size_t muon_params_max = 64;
 constexpr std::int64_t muon_elements_max = 1 << 16;
 
-// Elements or figures of a tensor, beside its bits. These are compared unless there is a tolerance.
-Schema muon_tensor_schema(bool has_tolerance) {
-  using namespace schema;
-  Field bits = expected("hash", hash());
-  if (has_tolerance) bits = bits.because("sums in another order have other bits");
-  return object_of({{"values", {bits, expected("values", list(number()))}},
-                    {"sum",
-                     {bits, expected("sum", number()), expected("abs_sum", number()),
-                      expected("first", number()), expected("last", number())}}});
-}
-
 schema::Field muon_results(bool has_tolerance) {
   using namespace schema;
-  Schema of_parameter = object({expected("update", or_null(muon_tensor_schema(has_tolerance))),
-                                expected("momentum", or_null(muon_tensor_schema(false))),
-                                expected("param", muon_tensor_schema(has_tolerance))});
+  Schema of_parameter = object({expected("update", or_null(tensor_figures_schema(has_tolerance))),
+                                expected("momentum", or_null(tensor_figures_schema(false))),
+                                expected("param", tensor_figures_schema(has_tolerance))});
   return expected("result", list(list(of_parameter)));
 }
 
@@ -112,61 +99,13 @@ std::vector<optim::TorchMuon::Group> read_muon_groups(const RecordedCase& record
   return groups;
 }
 
-std::vector<double> doubles_of(const Tensor& tensor) {
-  Tensor wide = converted(tensor.contiguous(), DType::float64);
-  auto values = wide.values<double>();
-  return {values.begin(), values.end()};
+// Compares a tensor, if there is one, with what is recorded.
+void expect_muon_tensor(CaseReport& report, const std::string& what, const CaseField& field,
+                        const Tensor& tensor, double tolerance) {
+  if (report.expect_equal(what + " exists", !field.is_null(), tensor.is_defined()) &&
+      !field.is_null())
+    expect_figures(report, what, field, tensor, tolerance);
 }
-
-// MuonCheck compares tensors with what is recorded, within a tolerance where there is one.
-struct MuonCheck {
-  CaseReport& report;
-  std::string who;
-
-  void expect(const char* name, const CaseField& field, const Tensor& tensor, double tolerance) {
-    std::string what = fmt::format("{}: {}", who, name);
-    if (!report.expect_equal(what + " exists", !field.is_null(), tensor.is_defined()) ||
-        field.is_null())
-      return;
-    if (tolerance == 0)
-      report.expect_equal(what, field["hash"].text(), bits_text(tensor.contiguous()));
-    std::vector<double> values = doubles_of(tensor);
-    if (auto listed = field.find("values")) return expect_values(what, *listed, values, tolerance);
-    expect_figures(what, field, values, tolerance);
-  }
-
- private:
-  void expect_near(const std::string& what, double expected, double actual, double tolerance) {
-    if (!(std::abs(expected - actual) <= tolerance) && expected != actual)
-      report.mismatch(fmt::format("{}: expected {}, got {}", what, expected, actual));
-  }
-
-  void expect_values(const std::string& what, const CaseField& field,
-                     const std::vector<double>& values, double tolerance) {
-    std::vector<CaseField> expected = field.items();
-    if (!report.expect_equal(what + ": number of values", expected.size(), values.size())) return;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      expect_near(fmt::format("{}: element {}", what, i), expected[i].number(), values[i],
-                  tolerance);
-  }
-
-  // A sum may be off by the tolerance for each element, and by the roundings of the addition.
-  void expect_figures(const std::string& what, const CaseField& field,
-                      const std::vector<double>& values, double tolerance) {
-    double sum = 0, abs_sum = 0;
-    for (double value : values) {
-      sum += value;
-      abs_sum += std::abs(value);
-    }
-    auto count = double(values.size());
-    double of_sum = tolerance * count + 0x1p-52 * count * abs_sum;
-    expect_near(what + ": sum", field["sum"].number(), sum, of_sum);
-    expect_near(what + ": abs_sum", field["abs_sum"].number(), abs_sum, of_sum);
-    if (values.empty()) return;
-    expect_near(what + ": first", field["first"].number(), values.front(), tolerance);
-    expect_near(what + ": last", field["last"].number(), values.back(), tolerance);
-  }
-};
 
 // Returns the momentum of a parameter; undefined before its first step.
 Tensor momentum_of_parameter(const optim::TorchMuon& muon, const MuonParameter& parameter) {
@@ -216,11 +155,11 @@ void verify_muon(const RecordedCase& recorded, const VerifyOptions& options, Cas
     std::vector<CaseField> results = steps[step].items();
     if (!report.expect_equal("number of parameters", results.size(), parameters.size())) return;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      MuonCheck check{report, fmt::format("step {}: parameter {}", step, i)};
-      check.expect("update", results[i]["update"], updates[i], of_update);
-      check.expect("momentum", results[i]["momentum"], momentum_of_parameter(muon, parameters[i]),
-                   0);
-      check.expect("param", results[i]["param"], parameters[i].value, of_param);
+      std::string who = fmt::format("step {}: parameter {}: ", step, i);
+      expect_muon_tensor(report, who + "update", results[i]["update"], updates[i], of_update);
+      expect_muon_tensor(report, who + "momentum", results[i]["momentum"],
+                         momentum_of_parameter(muon, parameters[i]), 0);
+      expect_muon_tensor(report, who + "param", results[i]["param"], parameters[i].value, of_param);
     }
   }
 }

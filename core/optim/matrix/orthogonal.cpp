@@ -29,29 +29,20 @@ void require_iteration(const Tensor& x, const QuinticIteration& iteration) {
           iteration.coefficients.size());
 }
 
-Tensor widened(const Tensor& x) { return to(x, DType::float32); }
-Tensor rounded(const Tensor& x) { return to(x, DType::bfloat16); }
-
-// Returns beta x + alpha a b.
-Tensor scaled_sum(const Tensor& x, double beta, const Tensor& a, const Tensor& b, double alpha) {
-  return rounded(add(mul(widened(x), beta), mul(matmul(widened(a), widened(b)), alpha)));
-}
-
 }  // namespace
 
 Tensor orthogonalized_by_quintic(const Tensor& given, const QuinticIteration& iteration) {
   require_iteration(given, iteration);
   NoGrad mode;
   bool is_high = given.size(0) > given.size(1);
-  Tensor x = rounded(given);
+  Tensor x = to(given, DType::bfloat16);
   if (is_high) x = transpose(x, 0, 1);
-  Tensor norm = rounded(vector_norm(widened(x)));
-  x = rounded(div(widened(x), widened(clamp(norm, iteration.eps))));
+  x = div(x, clamp(vector_norm(x), iteration.eps));
   double a = iteration.coefficients[0], b = iteration.coefficients[1],
          c = iteration.coefficients[2];
   for (std::int64_t step = 0; step < iteration.steps; ++step) {
-    Tensor gram = rounded(matmul(widened(x), transpose(widened(x), 0, 1)));
-    x = scaled_sum(x, a, scaled_sum(gram, b, gram, gram, c), x, 1.0);
+    Tensor gram = mm(x, transpose(x, 0, 1));
+    x = addmm(x, addmm(gram, gram, gram, {.beta = b, .alpha = c}), x, {.beta = a});
   }
   return is_high ? transpose(x, 0, 1).contiguous() : x;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/optim/adam.h"
 #include "core/optim/grouped_optimizer.h"
 #include "core/optim/matrix/orthogonal.h"
 
@@ -25,6 +26,10 @@ struct TorchMuonOptions {
   QuinticIteration iteration = {};
   MuonRate adjust_lr = MuonRate::original;
   bool foreach = false;  // of the functional form, which refuses it
+  // If set, the group is one of Adam, as programs have beside Muon for what is no matrix: with
+  // these options but lr and weight_decay.
+  std::optional<AdamOptions> adam = {};
+  WeightDecay adam_decay = WeightDecay::decoupled;
 };
 
 // MuonInput is what Muon must know of a parameter and its gradient. simmesh has neither complex nor
@@ -45,31 +50,41 @@ double muon_lr(const Tensor& lr);
 
 // muon_direction makes the step of a momentum buffer, which is changed, and returns the direction
 // in bfloat16: b = lerp(b, g, 1 - momentum); lerp(g, b, momentum) with nesterov, else b;
-// orthogonalised.
+// orthogonalised. Of distributed tensors the direction is one too; the ops redistribute.
 Tensor muon_direction(Tensor& buffer, const Tensor& gradient, const TorchMuonOptions& options);
 
 // TorchMuon is Muon as PyTorch 2.15 has it; DeepSpeed's is the class Muon. A step is the direction
 // of the momentum; then p = p (1 - lr weight_decay), and p = p - lr * rate * direction in one
 // rounding, where a parameter of 16 bits has the roundings of PyTorch's kernels on x86. Its state
-// is momentum_buffer, in the gradient's dtype. A step needs whole parameters.
+// is momentum_buffer, in the gradient's dtype. Groups with adam are stepped by adam_.
+//
+// The step of a matrix that is distributed over a mesh redistributes within each product, as
+// PyTorch's does; OwnedSteps of sharding/optim has one exchange a step instead. The momentum is
+// kept like the rank's piece.
 //
 // The constructor raises a ValueError for parameters that aren't matrices and for negative lr,
 // momentum and weight decay. A step raises as orthogonalized_by_quintic and require_muon_input do,
 // and a ZeroDivisionError for a matrix without columns whose rate is R / C.
 class TorchMuon final : public GroupedOptimizer<TorchMuonOptions> {
  public:
+  // Parameters of the constructor: whole ones, or flat pieces of matrices, which step_whole steps.
+  enum class Parts : std::uint8_t { whole, flat_pieces };
+
   TorchMuon(const std::vector<Tensor>& parameters, const TorchMuonOptions& options = {})
       : TorchMuon(std::vector<Group>{{parameters, options}}) {}
-  explicit TorchMuon(const std::vector<Group>& groups);
+  explicit TorchMuon(const std::vector<Group>& groups, Parts parts = Parts::whole);
 
   // add_param_group adds parameters. As in PyTorch their shapes are only looked at by a step.
   void add_param_group(Group group);
 
-  std::vector<std::string> state_names(std::size_t) const override { return {"momentum_buffer"}; }
-  bool needs_whole(std::size_t) const override { return true; }
+  std::vector<std::string> state_names(std::size_t parameter) const override;
+  bool needs_whole(std::size_t parameter) const override {
+    return !options_of(parameter).adam.has_value();
+  }
 
  private:
   void update(std::size_t index, Tensor parameter, Tensor gradient) override;
+  void step_distributed(std::size_t index, const Tensor& gradient) override;
 };
 
 }  // namespace simmesh::optim

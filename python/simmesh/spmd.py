@@ -275,6 +275,9 @@ def _fail(program: Callable[[], Any], found: Exploration, options: Options, name
 
 
 def _report(program: Callable[[], Any], found: Exploration, options: Options, name: str) -> str:
+    from simmesh.torch.failure_text import notes
+    from simmesh.torch.isolation import packages
+
     failure = found.failure
     assert failure is not None
     lines = []
@@ -293,6 +296,7 @@ def _report(program: Callable[[], Any], found: Exploration, options: Options, na
     text, seed = _schedule_words(failure.schedule)
     lines.append(f"schedule: {text} (the first of {found.schedules} that failed, shortened)"
                  if text.startswith("guided:") else f"schedule: {text}")  # fmt: skip
+    lines += notes(None, packages.isolated())
     lines.append(f"reproduce: {_reproduction(program, text, seed, options, name)}")
     return "\n".join(lines)
 

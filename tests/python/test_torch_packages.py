@@ -275,3 +275,32 @@ def test_unchanged_names_of_torch_are_looked_at_once(monkeypatch: pytest.MonkeyP
     found = list(names.changed())
     assert Replaced in found and torch.nn.modules.linear in found
     assert torch.nn.modules.conv not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nunpy", "got 'nunpy', which Python doesn't find; near: numpy"),
+        ("nunpy.random.seed", "got 'nunpy.random.seed', of which Python finds no module; near: nu"),
+        ("numpy.linalgg", "got the name linalgg; near: linalg"),
+        ("no_such_package_at_all", "got ['no_such_package_at_all'], which Python doesn't find"),
+    ],
+)
+def test_misspelt_names_are_errors(name: str, message: str) -> None:
+    """Would fail if a misspelt package were shared without a word."""
+    with pytest.raises((ValueError, AttributeError)) as error:
+        simmesh.spmd_run(lambda: None, world_size=2, isolate=[name])
+    assert message in str(error.value)
+
+
+def test_reports_name_the_packages_that_were_isolated(package: str) -> None:
+    """Would fail if a failure didn't say which packages each rank had for itself."""
+    __import__("framework.state")
+
+    def program() -> None:
+        raise RuntimeError("on purpose")
+
+    with pytest.raises(RuntimeError, match="on purpose") as error:
+        simmesh.spmd(world_size=2, isolate=[package])(program)()
+    assert any("framework" in line for line in error.value.__notes__[0].splitlines()
+               if line.startswith("isolated: "))  # fmt: skip

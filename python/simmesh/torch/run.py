@@ -131,6 +131,8 @@ def run(
         )  # fmt: skip
         made_groups = rank_state.made_groups()
         isolated = tuple(packages.isolated())
+        if outcome.ok:
+            packages.check_all_were_there(filter(packages.is_package, isolate))
     if outcome.kind == "blocked" and outcome.rank in threads_of_ranks:
         end_at_exit(threads_of_ranks[outcome.rank])
     return Run(outcome, results, made_groups, isolated)

@@ -83,6 +83,7 @@ def parts(
 ) -> list[Part]:
     """The state that is swapped at a switch. A module imported later starts as on the host."""
     named = [entry for entry in isolate if isinstance(entry, str) and packages.is_package(entry)]
+    packages.check(named)
     return [
         packages.begin_run(named),
         _own_names(),

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from simmesh import _core
+from simmesh.torch.isolation import near_names
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.reachable import containers
 from simmesh.torch.isolation.torch_names import TorchNames
@@ -249,13 +250,36 @@ def _import(load: Any, *arguments: Any) -> Any:
     return _packages.imports(load, *arguments)
 
 
+def _is_there(name: str) -> bool:
+    """True if Python finds a package or module."""
+    try:
+        return name in sys.modules or importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def check(names: Iterable[str]) -> None:
+    """Raises ValueError for a name that Python doesn't find and that is near one that it finds."""
+    for name in names:
+        if not _is_there(name) and (found := near_names.near(name, near_names.packages())):
+            raise ValueError(
+                f"[torch/isolation] isolate: expected a package or module, got {name!r}, which "
+                f"Python doesn't find{near_names.hint(found)}"
+            )
+
+
+def check_all_were_there(names: Iterable[str]) -> None:
+    """Raises ValueError for a name that Python doesn't find and of which no rank made a module."""
+    missing = [name for name in names if not _is_there(name) and name not in _packages.found()]
+    if missing:
+        raise ValueError(
+            f"[torch/isolation] isolate: expected packages or modules, got {missing}, which Python "
+            "doesn't find, and which no rank made"
+        )
+
+
 def is_package(entry: str | tuple[Any, str]) -> bool:
     """True if an entry of ``isolate`` names a package or a module, and no attribute."""
     if not isinstance(entry, str):
         return False
-    if "." not in entry or entry in sys.modules:
-        return True
-    try:
-        return importlib.util.find_spec(entry) is not None
-    except (ImportError, ValueError):
-        return False
+    return "." not in entry or _is_there(entry)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import importlib
+import pkgutil
 import sys
 from typing import Any
+
+from simmesh.torch.isolation import near_names
 
 _MISSING = object()
 
@@ -19,7 +22,7 @@ class ObjectAttribute:
         if not hasattr(owner, name):
             raise AttributeError(
                 f"[torch/isolation] isolate: expected an attribute of {owner!r}, got the name "
-                f"{name}"
+                f"{name}{near_names.hint(near_names.near(name, _names_in(owner)))}"
             )
         self._owner = owner
         self._name = name
@@ -35,6 +38,12 @@ class ObjectAttribute:
             setattr(self._owner, self._name, state)
         elif hasattr(self._owner, self._name):
             delattr(self._owner, self._name)
+
+
+def _names_in(owner: Any) -> set[str]:
+    """The attributes of an object, and the modules of a package."""
+    folders = getattr(owner, "__path__", ())
+    return {*dir(owner), *(each.name for each in pkgutil.iter_modules(folders))}
 
 
 def user_attribute(entry: str | tuple[Any, str]) -> ObjectAttribute:
@@ -55,4 +64,8 @@ def user_attribute(entry: str | tuple[Any, str]) -> ObjectAttribute:
         for part in parts[length:]:
             owner = getattr(owner, part)
         return ObjectAttribute(owner, name)
-    raise ValueError(f"[torch/isolation] isolate: expected module.attribute, got {entry!r}")
+    top = parts[0]
+    raise ValueError(
+        f"[torch/isolation] isolate: expected module.attribute, got {entry!r}, of which Python "
+        f"finds no module{near_names.hint(near_names.near(top, near_names.packages()))}"
+    )

@@ -46,6 +46,8 @@ std::vector<OpSample> lookup_samples() {
       {"index", "ab - i<b:c"},
       {"index", "abc i<a:d i<b:d"},
       {"index", "ab i<a:cd"},
+      {"nonzero_static", "ab", {attribute::rows = 3}},
+      {"nonzero_static", "ab", {attribute::rows = 9, attribute::filler = -7}},
   };
 }
 

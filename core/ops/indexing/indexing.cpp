@@ -1,7 +1,10 @@
 #include "core/ops/indexing/indexing.h"
 
+#include <algorithm>
+
 #include "core/check/error.h"
 #include "core/ops/call.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/ops/kernels/block_sums.h"
 #include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
@@ -142,6 +145,58 @@ const Op index_put_op = {
         },
 };
 
+// Returns the places of the elements other than zero in a contiguous tensor of x's shape.
+Places nonzero_places(const Tensor& x) {
+  Tensor flags = converted(x.detach(), DType::boolean).contiguous();
+  Places found;
+  std::int64_t at = 0;
+  for (bool flag : flags.values<bool>()) {
+    if (flag) found.push_back(at);
+    ++at;
+  }
+  return found;
+}
+
+// Writes the indices of places, a row each, into the first rows of a contiguous int64 tensor, as
+// many as it has.
+void write_rows(const Places& places, const Shape& shape, Tensor& rows) {
+  Strides strides = contiguous_strides(shape);
+  auto out = rows.mutable_values<std::int64_t>();
+  std::size_t count = std::min(places.size(), std::size_t(rows.size(0))), i = 0;
+  for (std::int64_t place : gsl::span<const std::int64_t>(places).first(count))
+    for (std::int64_t stride : strides) {
+      out[i++] = place / stride;
+      place %= stride;
+    }
+}
+
+// The outputs are the rows and the number of all elements other than zero.
+const Op nonzero_static_op = {
+    .name = "nonzero_static",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      std::int64_t rows = attributes.get(attribute::rows);
+      if (rows < 0)
+        raise(ErrorKind::runtime_error, "nonzero_static",
+              "nonzero_static: 'size' must be an non-negative integer, got {}", rows);
+      return {{Shape{rows, std::int64_t(inputs[0].shape.size())}, DType::int64},
+              {Shape{}, DType::int64}};
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+          Tensor& rows = outputs[0];
+          auto all = rows.mutable_values<std::int64_t>();
+          std::fill(all.begin(), all.end(), attributes.get_or(attribute::filler, -1));
+          Places places = nonzero_places(inputs[0]);
+          write_rows(places, inputs[0].shape(), rows);
+          outputs[1].mutable_values<std::int64_t>()[0] = std::int64_t(places.size());
+        },
+};
+
+std::vector<Tensor> call_nonzero_static(const Tensor& x, std::int64_t rows, std::int64_t filler) {
+  return call(nonzero_static_op, {x.detach()},
+              {attribute::rows = rows, attribute::filler = filler});
+}
+
 // Replaces masks by the indices of the places where they are true.
 std::vector<Tensor> without_masks(gsl::span<const Tensor> indices, const Tensor& x) {
   std::vector<Tensor> result;
@@ -183,40 +238,28 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
   if (mask.dtype() != DType::boolean)
     raise(ErrorKind::runtime_error, "masked_select",
           "masked_select: expected BoolTensor for mask, got {}", to_string(mask.dtype()));
-  if (x.distribution() || mask.distribution())
-    raise(ErrorKind::runtime_error, "masked_select",
-          "Sharding propagation failed: expected plain tensors, since the shape of the result "
-          "depends on the elements");
   TensorType types[] = {type_of(x), type_of(mask)};
   Shape shape = broadcast_shapes(types);
-  Tensor flat = reshape(expand(x, shape), Shape{numel(shape)});
-  return index(flat, {reshape(expand(mask, shape), flat.shape())});
+  Tensor values = expand(x, shape), flags = expand(mask, shape);
+  if (!shape.empty()) return index(values, {flags});
+  return index(reshape(values, {1}), {reshape(flags, {1})});
 }
 
 Tensor nonzero(const Tensor& x) {
-  if (x.distribution())
-    raise(ErrorKind::runtime_error, "nonzero",
-          "Sharding propagation failed: expected a plain tensor, since the shape of the result "
-          "depends on the elements");
-  Tensor flags = converted(x.detach(), DType::boolean).contiguous();
-  Places found;
-  std::int64_t at = 0;
-  for (bool flag : flags.values<bool>()) {
-    if (flag) found.push_back(at);
-    ++at;
+  if (x.distribution()) {
+    std::vector<Tensor> all = call_nonzero_static(x, x.numel(), -1);
+    return all[0].narrow({.dim = 0, .start = 0, .length = item(all[1]).as<std::int64_t>()});
   }
-  Tensor result = empty({std::int64_t(found.size()), x.dim()}, DType::int64);
-  Strides strides = contiguous_strides(x.shape());
-  std::size_t i = 0;
-  auto out = result.mutable_values<std::int64_t>();
-  for (std::int64_t place : found)
-    for (std::int64_t stride : strides) {
-      out[i++] = place / stride;
-      place %= stride;
-    }
-  return result;
+  Places places = nonzero_places(x);
+  Tensor rows = empty({std::int64_t(places.size()), x.dim()}, DType::int64);
+  write_rows(places, x.shape(), rows);
+  return rows;
 }
 
-void indexing_ops(OpList& ops) { ops.add({&index_op, &index_put_op}); }
+Tensor nonzero_static(const Tensor& x, std::int64_t rows, std::int64_t filler) {
+  return call_nonzero_static(x, rows, filler)[0];
+}
+
+void indexing_ops(OpList& ops) { ops.add({&index_op, &index_put_op, &nonzero_static_op}); }
 
 }  // namespace simmesh

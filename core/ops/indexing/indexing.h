@@ -31,18 +31,25 @@ inline Tensor index_put(const Tensor& x, std::initializer_list<Tensor> indices,
   return index_put(x, gsl::span<const Tensor>(indices.begin(), indices.size()), values, accumulate);
 }
 
-// masked_select returns the elements where a bool mask, broadcast with x, is true: a vector. Its
-// shape depends on the data, so a distributed tensor raises a RuntimeError, as a mask of another
-// dtype does.
+// masked_select returns the elements where a bool mask, broadcast with x, is true: a vector. Raises
+// a RuntimeError for a mask of another dtype. Of distributed tensors the mask is gathered, and so
+// is x where it is cut.
 Tensor masked_select(const Tensor& x, const Tensor& mask);
 
-// nonzero returns the indices of the elements other than zero, in order: int64 [count, x.dim()].
-// Its shape depends on the data, so a distributed tensor raises a RuntimeError.
+// nonzero returns the indices of the elements other than zero, in order: int64 [count, x.dim()]. Of
+// a distributed tensor all ranks of the mesh get all indices: its elements are gathered, as those
+// of masks are that index a tensor. PyTorch refuses both.
 Tensor nonzero(const Tensor& x);
 
-// The argument of these ops other than tensors.
+// nonzero_static returns the first `rows` rows of nonzero, and rows of `filler` after the last one:
+// int64 [rows, x.dim()]. Raises a RuntimeError for rows below zero.
+Tensor nonzero_static(const Tensor& x, std::int64_t rows, std::int64_t filler = -1);
+
+// The arguments of these ops other than tensors.
 namespace attribute {
 inline constexpr Attribute<bool> accumulate{"accumulate"};
+inline constexpr Attribute<std::int64_t> filler{"filler"};
+inline constexpr Attribute<std::int64_t> rows{"rows"};
 }  // namespace attribute
 
 }  // namespace simmesh

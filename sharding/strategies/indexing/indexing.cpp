@@ -95,6 +95,7 @@ void indexing_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"index", {.rows = index_rows, .takes_list = true}},
       {"index_put", going_on({.rows = index_put_rows, .takes_list = true})},
+      {"nonzero_static", {.rows = [](const StrategyRequest&) { return StrategyRows(); }}},
   };
   table.add(strategies);
 }

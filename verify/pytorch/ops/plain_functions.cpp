@@ -6,7 +6,6 @@
 #include "core/ops/functions/embedding_bag.h"
 #include "core/ops/functions/grids.h"
 #include "core/ops/functions/runs.h"
-#include "core/ops/indexing/indexing.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/reductions/order_statistics.h"
 #include "core/ops/reductions/sums.h"
@@ -74,12 +73,6 @@ PythonFunctions functions_of_plain_tensors() {
          refuse_distributed(x, "quantile", ErrorKind::runtime_error, mixed_phrase);
          return quantile(
              x, {.q = call.real("q"), .dim = call.integer("dim"), .keepdim = call.flag("keepdim")});
-       }},
-      {"torch.argwhere Tensor.argwhere", PythonSignature("Tensor self"),
-       [](PythonCall& call) -> PythonValue {
-         Tensor x = call.tensor("self");
-         refuse_distributed(x, "argwhere", ErrorKind::runtime_error, failed_phrase);
-         return nonzero(x);
        }},
       {"torch.is_nonzero Tensor.is_nonzero", PythonSignature("Tensor self"),
        [](PythonCall& call) -> PythonValue {

@@ -43,6 +43,18 @@ TEST(Indexing, MasksStandForTheirPlaces) {
   EXPECT_EQ(to_string(masked_select(x, tensor_of<bool>({2}, {false, true}))), "int64[2] {1, 3}");
   EXPECT_EQ(to_string(nonzero(x)), "int64[3, 2] {0, 1, 1, 0, 1, 1}");
   EXPECT_EQ(nonzero(tensor_of<Whole>({}, {1})).shape(), (Shape{1, 0}));
+  Tensor one = full(Shape{}, DType::int64, 4);
+  EXPECT_EQ(to_string(masked_select(one, tensor_of<bool>({}, {true}))), "int64[1] {4}");
+  EXPECT_EQ(to_string(masked_select(one, tensor_of<bool>({2}, {true, true}))), "int64[2] {4, 4}");
+}
+
+// A fixed number of rows leaves out the last indices, or is filled up.
+TEST(Indexing, NonzeroOfAFixedNumberOfRows) {
+  Tensor x = index_counted({2, 2});
+  EXPECT_EQ(to_string(nonzero_static(x, 2)), "int64[2, 2] {0, 1, 1, 0}");
+  EXPECT_EQ(to_string(nonzero_static(x, 4, 9)), "int64[4, 2] {0, 1, 1, 0, 1, 1, 9, 9}");
+  EXPECT_EQ(nonzero_static(x, 0).shape(), (Shape{0, 2}));
+  expect_error([&] { nonzero_static(x, -1); }, ErrorKind::runtime_error, "non-negative");
 }
 
 TEST(Indexing, PutWritesOrAdds) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ops/elementwise/comparison.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
 #include "tests/sharding/strategies/oracle_inputs.h"
 
 namespace simmesh {
@@ -45,6 +48,27 @@ TEST(IndexingStrategies, IndexPutOfEverySplit) {
                      .inputs = {values({2, 4, 3}), values({2, 2, 3}), indices({2}, 4)},
                      .function = [](Given x) -> Tensors {
                        return {index_put(x[0], {Tensor(), x[2]}, x[1])};
+                     },
+                     .has_gradient = false},
+                    {.meshes = {{2}, {4}}, .schedules = {"fifo"}});
+}
+
+// Where a mask is cut, its places are those of the whole mask: a rank that counted its own piece
+// would have another shape than the others.
+TEST(IndexingStrategies, MasksOfEverySplit) {
+  std::vector<Input> inputs = {values({5, 3}), values({5, 3})};
+  expect_index(inputs, [](Given x) { return masked_select(x[0], gt(x[1], 0)); });
+  expect_index(inputs, [](Given x) { return index(x[0], {gt(x[1], 0)}); });
+  expect_index(inputs, [](Given x) { return index(x[0], {gt(select(x[1].detach(), 1, 0), 0)}); });
+  expect_whole_bits({.name = "nonzero",
+                     .inputs = {values({5, 3})},
+                     .function = [](Given x) -> Tensors { return {nonzero(gt(x[0], 0))}; },
+                     .has_gradient = false},
+                    {.schedules = {"fifo"}});
+  expect_whole_bits({.name = "index_put by a mask",
+                     .inputs = inputs,
+                     .function = [](Given x) -> Tensors {
+                       return {index_put(x[0], {gt(x[1], 0)}, new_zeros(x[0], Shape{}))};
                      },
                      .has_gradient = false},
                     {.meshes = {{2}, {4}}, .schedules = {"fifo"}});

@@ -22,8 +22,13 @@ PythonFunctions indexing_functions() {
        [](PythonCall& call) -> PythonValue {
          return masked_select(call.tensor("self"), call.tensor("mask"));
        }},
-      {everywhere("nonzero"), PythonSignature("Tensor self"),
+      {everywhere("nonzero") + " torch.argwhere Tensor.argwhere", PythonSignature("Tensor self"),
        [](PythonCall& call) -> PythonValue { return nonzero(call.tensor("self")); }},
+      {everywhere("nonzero_static"), PythonSignature("Tensor self, *, int size, int fill_value=-1"),
+       [](PythonCall& call) -> PythonValue {
+         return nonzero_static(call.tensor("self"), call.integer("size"),
+                               call.integer("fill_value"));
+       }},
   };
 }
 

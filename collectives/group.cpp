@@ -80,9 +80,17 @@ std::uint64_t Group::delivery_object(std::size_t to, std::int64_t tag) {
   return hash.value();
 }
 
+void Group::tell_arrival(std::size_t member, const Arrival& arrival) {
+  std::uint64_t object = exchange_object(next_sequence_[member]);
+  run_.touch_in_step(*arrival.rank, {object, Access::Kind::add}, arrival.call->site);
+  run_.touches().publish(arrival.rank->id(), object);
+}
+
 Exchange& Group::arrive(std::size_t member, Arrival& arrival) {
   const CollectiveCall& call = *arrival.call;
   require_alive(member, name_of(call.op));
+  if (run_.touches().is_listened_to()) [[unlikely]]
+    tell_arrival(member, arrival);
   std::uint64_t sequence = next_sequence_[member];
   run_.fold((std::uint64_t(call.op) << 56) ^ (std::uint64_t(id()) << 32) ^ sequence);
   run_.record({.rank = arrival.rank->id(),
@@ -92,10 +100,13 @@ Exchange& Group::arrive(std::size_t member, Arrival& arrival) {
                .sequence = std::uint32_t(sequence),
                .elements = call.inputs.empty() ? 0 : call.inputs[0].numel(),
                .site = call.site});
-  if (run_.touches().is_listened_to()) [[unlikely]]
-    run_.touches().add(arrival.rank->id(), exchange_object(sequence));
   Exchange& exchange = exchange_of(sequence);
-  exchange.arrive(member, arrival);
+  try {
+    exchange.arrive(member, arrival);
+  } catch (const Error&) {
+    run_.touches().mark_disagreement(exchange_object(sequence));
+    throw;
+  }
   arrival.sequence = sequence;
   next_sequence_[member] = sequence + 1;
   ++arrival.rank->counters()[std::size_t(call.op)];

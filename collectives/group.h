@@ -56,6 +56,13 @@ class Group {
   // join_and_keep does the same, and holds the arrival until then.
   Exchange& join_and_keep(std::size_t member, std::shared_ptr<Arrival> arrival);
 
+  // follow tells the schedule that a rank goes on after a collective of a member, which has
+  // completed.
+  void follow(const Rank& rank, std::uint64_t sequence) {
+    if (run_.touches().is_listened_to()) [[unlikely]]
+      run_.touches().follow(rank.id(), exchange_object(sequence));
+  }
+
   // abort takes a member out for good; require_alive raises a ValueError for an aborted one.
   void abort(std::size_t member);
   bool is_aborted(std::size_t member) const { return !aborted_.empty() && aborted_[member]; }
@@ -69,6 +76,7 @@ class Group {
 
  private:
   Exchange& arrive(std::size_t member, Arrival& arrival);
+  void tell_arrival(std::size_t member, const Arrival& arrival);
   void complete(Exchange& exchange);
   void retire();
   std::uint64_t identity();

@@ -101,7 +101,8 @@ std::string Mailbox::open_receives_in_words(const Pair& pair) const {
 void Mailbox::match(const Pending& pending, Receive& receive) {
   const ResultPart& payload = pending.message.payload;
   bool is_as_expected = payload.dtype == receive.dtype && payload.shape == receive.shape;
-  if (!is_as_expected && !receive.any_type)
+  if (!is_as_expected && !receive.any_type) {
+    run_.touches().mark_disagreement(receive.object);
     raise(ErrorKind::runtime_error, "collectives/mismatch",
           "message of group {} with tag {}: the sizes differ: rank {} sends {}{} at {}, rank {} "
           "receives {}{} at {}",
@@ -109,6 +110,7 @@ void Mailbox::match(const Pending& pending, Receive& receive) {
           to_string(payload.dtype), to_string(DimSpan(payload.shape)),
           to_string(pending.message.site), group_.rank_of(receive.to), to_string(receive.dtype),
           to_string(DimSpan(receive.shape)), to_string(receive.site));
+  }
   run_.fold((std::uint64_t(group_.id()) << 32) ^ (pending.message.from << 16) ^ receive.to);
   run_.record({.rank = group_.rank_of(receive.to),
                .kind = EventKind::match,
@@ -117,6 +119,8 @@ void Mailbox::match(const Pending& pending, Receive& receive) {
                .sequence = std::uint32_t(pending.number),
                .elements = numel(payload.shape),
                .site = receive.site});
+  if (run_.touches().is_listened_to()) [[unlikely]]
+    run_.touches().join(message_key(pending.number), receive_key(receive.number));
   if (pending.message.times) pending.message.times->receiver = receive.ready;
   receive.message = pending.message;
   if (const HostMemory* host = pending.message.host.get())
@@ -139,6 +143,9 @@ void Mailbox::wake(std::uint64_t message, const Receive& receive) {
 std::uint64_t Mailbox::post(Message message) {
   message.ordinal = sends_[{std::int64_t(message.from), std::int64_t(message.to), message.tag}]++;
   Pending pending{next_number_++, std::move(message)};
+  pending.message.number = pending.number;
+  if (run_.touches().is_listened_to()) [[unlikely]]
+    run_.touches().publish(this_rank().id(), message_key(pending.number));
   auto found = std::find_if(receives_.begin(), receives_.end(), [&](const Posted& posted) {
     return takes(*posted.receive, pending.message);
   });
@@ -154,6 +161,9 @@ std::uint64_t Mailbox::post(Message message) {
 void Mailbox::post(Receive& receive, std::shared_ptr<Receive> keep_alive) {
   std::int64_t from = receive.from ? std::int64_t(*receive.from) : -1;
   receive.ordinal = posts_[{from, std::int64_t(receive.to), receive.tag}]++;
+  receive.number = next_receive_++;
+  if (run_.touches().is_listened_to()) [[unlikely]]
+    run_.touches().publish(this_rank().id(), receive_key(receive.number));
   auto found = std::find_if(messages_.begin(), messages_.end(), [&](const Pending& pending) {
     return takes(receive, pending.message);
   });
@@ -173,39 +183,68 @@ const Message* Mailbox::find(std::uint64_t message) const {
 
 bool Mailbox::sleep(Waiter& waiter, const Activity& activity,
                     std::optional<double> deadline_seconds) {
+  auto leave = [&] {
+    sleepers_.erase(std::remove(sleepers_.begin(), sleepers_.end(), &waiter), sleepers_.end());
+  };
   sleepers_.push_back(&waiter);
   try {
     if (!deadline_seconds) {
       run_.block(waiter.rank(), activity);
       return true;
     }
-    run_.block_until(waiter.rank(), activity, *deadline_seconds);
+    if (run_.block_until(waiter.rank(), activity, *deadline_seconds)) return true;
   } catch (...) {
     // The rank may be a thread that is ended, while the run goes on.
-    sleepers_.erase(std::remove(sleepers_.begin(), sleepers_.end(), &waiter), sleepers_.end());
+    leave();
     throw;
   }
-  // The rank that wakes a waiter takes it out.
-  auto found = std::find(sleepers_.begin(), sleepers_.end(), &waiter);
-  if (found == sleepers_.end()) return true;
-  sleepers_.erase(found);
+  leave();
   return false;
 }
 
 bool Mailbox::wait_received(std::uint64_t message, Rank& rank, const CallSite& site,
                             std::optional<double> deadline_seconds) {
-  if (was_received(message)) return true;
-  Waiter waiter(*this, rank, message);
-  return sleep(waiter,
+  if (const Message* pending = find(message)) {
+    std::uint64_t object = pending->object;
+    Waiter waiter(*this, rank, message);
+    if (!sleep(waiter,
                {.operation = "send", .waits_for = &waiter, .sequence = message, .site = site},
-               deadline_seconds);
+               deadline_seconds)) {
+      run_.look_late(rank, object, site);
+      if (!was_received(message)) return false;
+    }
+  }
+  if (run_.touches().is_listened_to()) [[unlikely]]
+    run_.touches().follow(rank.id(), message_key(message));
+  return true;
 }
 
 bool Mailbox::wait_message(Receive& receive, Rank& rank, std::optional<double> deadline_seconds) {
-  if (receive.message) return true;
-  Waiter waiter(*this, rank, receive);
-  return sleep(waiter, {.operation = "receive", .waits_for = &waiter, .site = receive.site},
-               deadline_seconds);
+  if (!receive.message) {
+    Waiter waiter(*this, rank, receive);
+    if (!sleep(waiter, {.operation = "receive", .waits_for = &waiter, .site = receive.site},
+               deadline_seconds)) {
+      run_.look_late(rank, receive.object, receive.site);
+      if (!receive.message) return false;
+    }
+  }
+  if (run_.touches().is_listened_to()) [[unlikely]]
+    run_.touches().follow(rank.id(), message_key(receive.message->number));
+  return true;
+}
+
+// Numbers under which the schedule knows what posted a message, and after its match also what
+// posted its receive.
+std::uint64_t Mailbox::message_key(std::uint64_t number) const {
+  FoldHash key(group_.id());
+  key.fold(2 * number);
+  return key.value();
+}
+
+std::uint64_t Mailbox::receive_key(std::uint64_t number) const {
+  FoldHash key(group_.id());
+  key.fold(2 * number + 1);
+  return key.value();
 }
 
 }  // namespace simmesh

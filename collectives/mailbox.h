@@ -20,12 +20,14 @@ struct Message {
   std::size_t to = 0;
   std::int64_t tag = 0;
   ResultPart payload;
+  std::uint64_t object = 0;  // the meeting of messages and receives, as the schedule knows it
   CallSite site;
   // The host's memory from which the payload is read when the message meets its receive; null where
   // the payload is there already.
   std::shared_ptr<const HostMemory> host = nullptr;
   std::shared_ptr<MessageTimes> times = nullptr;  // where devices are modelled
   std::uint64_t ordinal = 0;  // among those of its sender to its receiver with its tag
+  std::uint64_t number = 0;   // among those of the mailbox, from 1 on
 };
 
 // Receive is one receive, until its message is found. It lives on the stack of the rank that
@@ -36,12 +38,14 @@ struct Receive {
   std::int64_t tag = 0;
   DType dtype = DType::float32;
   Shape shape;
+  std::uint64_t object = 0;  // as of a message
   CallSite site;
   std::shared_ptr<const HostMemory> host = nullptr;  // where the payload is written to
   RankEvent ready = {};                              // on the receiver's device, where there is one
   std::optional<Message> message;                    // once found
   std::uint64_t ordinal = 0;  // among those of its receiver with its tag and from its sender
   bool any_type = false;      // the message may have another shape and dtype
+  std::uint64_t number = 0;   // among those of the mailbox, from 1 on
 };
 
 class Mailbox;
@@ -122,6 +126,8 @@ class Mailbox {
   void match(const Pending& pending, Receive& receive);
   void wake(std::uint64_t message, const Receive& receive);
   bool sleep(Waiter& waiter, const Activity& activity, std::optional<double> deadline_seconds);
+  std::uint64_t message_key(std::uint64_t number) const;
+  std::uint64_t receive_key(std::uint64_t number) const;
 
   Run& run_;
   const Membership& group_;
@@ -129,6 +135,7 @@ class Mailbox {
   std::deque<Posted> receives_;
   std::deque<Waiter*> sleepers_;
   std::uint64_t next_number_ = 1;
+  std::uint64_t next_receive_ = 1;
   // The numbers of sends, and of receives, by sender (-1 for any), receiver and tag.
   using Direction = std::array<std::int64_t, 3>;
   std::map<Direction, std::uint64_t> sends_, posts_;

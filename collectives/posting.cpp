@@ -1,5 +1,7 @@
 #include "collectives/posting.h"
 
+#include <array>
+
 #include "collectives/device_launch.h"
 #include "collectives/group.h"
 #include "core/check/error.h"
@@ -54,9 +56,10 @@ PostedMessage post_message(const Carried& carried, const SendTo& to, const Proce
   std::size_t peer = checked_peer(to.peer, group, "send");
   Rank& rank = group.owner();
   Group& shared = group.group();
-  rank.run().touch(rank, shared.mailbox_object(peer, to.tag), site);
-  if (TouchLog& touches = rank.run().touches(); touches.is_listened_to())
-    touches.add(rank.id(), shared.delivery_object(peer, to.tag));
+  std::uint64_t delivery = shared.delivery_object(peer, to.tag);
+  std::array accesses = {Access{shared.mailbox_object(peer, to.tag), Access::Kind::add},
+                         Access{delivery, Access::Kind::add}};
+  rank.run().touch(rank, accesses, site);
   ResultPart payload = carried.host ? ResultPart{.shape = tensor.shape(), .dtype = tensor.dtype()}
                                     : payload_of(snapshot(tensor));
   rank.run().record({.rank = rank.id(),
@@ -71,6 +74,7 @@ PostedMessage post_message(const Carried& carried, const SendTo& to, const Proce
                                                 .to = peer,
                                                 .tag = to.tag,
                                                 .payload = std::move(payload),
+                                                .object = delivery,
                                                 .site = site,
                                                 .host = carried.host,
                                                 .times = times});
@@ -92,9 +96,9 @@ Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const 
   if (from.peer)
     receive.from = checked_peer(*from.peer, group, "receive");
   else
-    run.touches().mark_sensitive(shared.mailbox_object(group.member(), from.tag));
-  if (run.touches().is_listened_to())
-    run.touches().add(group.owner().id(), shared.delivery_object(group.member(), from.tag));
+    run.touches().mark_adds_ordered(shared.mailbox_object(group.member(), from.tag));
+  receive.object = shared.delivery_object(group.member(), from.tag);
+  run.touch_in_step(group.owner(), {receive.object, Access::Kind::add}, site);
   run.record({.rank = group.owner().id(),
               .kind = EventKind::receive,
               .operation = "receive",

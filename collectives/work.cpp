@@ -166,16 +166,19 @@ SIMMESH_OWN_FRAME void tell_started(const WorkState& state, gsl::span<const Tens
         .results = {&state.into, state.into.is_defined() ? 1u : 0u}});
 }
 
-bool block_on_until(Exchange& exchange, Arrival& arrival, const CallSite& site,
+bool block_on_until(Exchange& exchange, WorkState& state, const CallSite& site,
                     double deadline_seconds) {
+  Arrival& arrival = state.arrival;
+  Run& run = arrival.rank->run();
   arrival.is_blocked = true;
-  arrival.rank->run().block_until(*arrival.rank,
-                                  {.operation = name_of(arrival.call->op),
-                                   .waits_for = &exchange,
-                                   .sequence = exchange.sequence(),
-                                   .site = site},
-                                  deadline_seconds);
+  bool was_woken = run.block_until(*arrival.rank,
+                                   {.operation = name_of(arrival.call->op),
+                                    .waits_for = &exchange,
+                                    .sequence = exchange.sequence(),
+                                    .site = site},
+                                   deadline_seconds);
   arrival.is_blocked = false;
+  if (!was_woken) run.look_late(*arrival.rank, state.object, site);
   return arrival.is_complete;
 }
 
@@ -185,6 +188,21 @@ SIMMESH_CALLERS_FRAME void block_on(Exchange& exchange, Arrival& arrival, const 
                                             .waits_for = &exchange,
                                             .sequence = exchange.sequence(),
                                             .site = site});
+}
+
+// Returns true if the collective has completed by the deadline; without one it has.
+bool block_by(std::optional<double> deadline_seconds, WorkState& state, Rank& rank,
+              const CallSite& site) {
+  Exchange& exchange = state.group.group().exchange_of(state.arrival.sequence);
+  state.arrival.rank = &rank;  // a thread may wait for what another one started
+  try {
+    if (deadline_seconds) return block_on_until(exchange, state, site, *deadline_seconds);
+    block_on(exchange, state.arrival, site);
+  } catch (...) {
+    state.arrival.is_blocked = false;  // the thread ends, and the run may go on
+    throw;
+  }
+  return true;
 }
 
 template <class Take>
@@ -198,6 +216,7 @@ SIMMESH_CALLERS_FRAME typename Take::Results join_and_wait(const Take& take,
   arrival.contents = CallContents::current();
   Exchange& exchange = group.group().join(group.member(), arrival);
   if (!arrival.is_complete) block_on(exchange, arrival, call.site);
+  group.group().follow(rank, arrival.sequence);
   typename Take::Results results = take.take(rank, arrival);
   if (Clock* clock = rank.clock()) [[unlikely]]
     run_on_device(group, arrival, take.tensors(results), *clock);
@@ -298,7 +317,8 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
 bool Work::is_completed(CallSite site) const {
   if (!state_ || state_->is_taken) return true;
   Rank& rank = state_->group.owner();
-  rank.run().touch(rank, state_->object, site);
+  Access access{state_->object, Access::Kind::ask};
+  rank.run().touch(rank, {&access, 1}, site);
   rank.run().touches().mark_all_sensitive();
   if (state_->receive) return state_->receive->message.has_value();
   if (state_->message) return state_->group.group().mailbox().was_received(state_->message);
@@ -320,17 +340,9 @@ bool Work::complete_by(std::optional<double> deadline_seconds, const CallSite& s
   if (state.receive) return group.mailbox().wait_message(*state.receive, rank, deadline_seconds);
   if (state.message)
     return group.mailbox().wait_received(state.message, rank, site, deadline_seconds);
-  if (state.arrival.is_complete) return true;
-  Exchange& exchange = group.exchange_of(state.arrival.sequence);
-  state.arrival.rank = &rank;  // a thread may wait for what another one started
-  try {
-    if (deadline_seconds) return block_on_until(exchange, state.arrival, site, *deadline_seconds);
-    block_on(exchange, state.arrival, site);
-  } catch (...) {
-    state.arrival.is_blocked = false;  // the thread ends, and the run may go on
-    throw;
-  }
-  return true;
+  bool has_ended = state.arrival.is_complete || block_by(deadline_seconds, state, rank, site);
+  if (has_ended) group.follow(rank, state.arrival.sequence);
+  return has_ended;
 }
 
 // Takes the results of an operation that has completed.

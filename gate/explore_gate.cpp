@@ -7,6 +7,7 @@
 #include "core/check/json_value.h"
 #include "core/engine/explore.h"
 #include "core/engine/ordered_jobs.h"
+#include "core/engine/search/search_state.h"
 #include "core/engine/shrink_schedule.h"
 #include "gate/runner.h"
 
@@ -76,6 +77,11 @@ class Explorer {
           ++found_.schedules;
           hashes.insert(outcome.schedule_hash);
           if (!fault_of(outcome).empty()) failing = i;
+          if (i == 0 && !failing && request_.takes_certificate && outcome.touches.empty()) {
+            found_.certificate =
+                "1 run stands for all schedules: no operation's result depends on the order";
+            return false;
+          }
           return !failing;
         });
     found_.distinct = hashes.size();
@@ -84,20 +90,58 @@ class Explorer {
           runner_.run({.schedule = runner_.schedule_at(*failing), .record_choices = true}).outcome);
   }
 
+  // Names the gate and the options that change its runs.
+  std::uint64_t program_number() const {
+    FoldHash hash(request_.program);
+    RunWords words = options_;
+    words.trace_file.clear();
+    words.timeout_seconds = 60;
+    words.threads = 1;
+    for (char letter : flags(words)) hash.fold(std::uint64_t(letter));
+    return hash.value();
+  }
+
+  // Returns the body of a thread of its own.
+  std::function<void(Rank&)> make_body() const {
+    struct Own {
+      GateRunner runner;
+      std::vector<RankFindings> ranks;
+    };
+    auto own = std::make_shared<Own>(Own{GateRunner(gate_, options_), {}});
+    return [own, body = own->runner.body({}, own->ranks)](Rank& rank) { body(rank); };
+  }
+
   void run_classes() {
-    std::vector<RankFindings> ranks;
     GateRunner::Request request;
     auto total = std::uint64_t(request_.schedules);
-    Exploration seen =
-        explore(runner_.world_options(request), runner_.body(request, ranks),
-                {.runs_max = total, .goes_on = [&](const Exploration& so_far) {
-                   return goes_on({"schedules", so_far.classes + so_far.cut_short, total});
-                 }});
-    found_.schedules = seen.classes + seen.cut_short;
+    ExploreOptions limits{
+        .runs_max = total,
+        .goes_on =
+            [&](const Exploration& so_far) {
+              // The bound is what is sure until there is an estimate.
+              std::uint64_t all = std::uint64_t(so_far.estimate + 1);
+              bool knows = so_far.estimate > 0 && all < total;
+              return goes_on({"classes of schedules", so_far.classes, knows ? all : total});
+            },
+        .jobs = request_.jobs,
+        .file = request_.state_file,
+        .program = program_number(),
+        .merged = request_.merged};
+    if (!request_.shard.empty()) {
+      SearchShard shard = SearchShard::parse(request_.shard);
+      limits.shard = shard.index;
+      limits.shards = shard.count;
+    }
+    Exploration seen = explore_each(
+        runner_.world_options(request), [&] { return make_body(); }, limits);
+    found_.schedules = seen.classes;
     found_.distinct = seen.classes;
     found_.data_hash = seen.data_hash;
     found_.certificate = seen.certificate;
-    if (seen.first_failure) return note(*seen.first_failure);
+    if (seen.first_failure) {
+      found_.splits_steps = seen.first_failure->repro.schedule.find("split:") != std::string::npos;
+      return note(*seen.first_failure);
+    }
     std::string hash = fmt::format("{:016x}", seen.data_hash);
     if (!gate_.expect.hash.empty() && gate_.expect.hash != hash)
       return note(runner_.run({.schedule = Schedule::fifo(), .record_choices = true}).outcome);
@@ -121,6 +165,7 @@ class Explorer {
     if (auto shrunk = shrink_schedule({.choices = outcome.choices, .runs_max = runs_max}, run)) {
       found_.turns = shrunk->turns.size();
       outcome = std::move(shrunk->outcome);
+      found_.splits_steps = false;
     } else {
       found_.turns = outcome.choices.size();
     }
@@ -134,7 +179,7 @@ class Explorer {
 
   void write_trace() {
     Schedule schedule = runner_.schedule_at(0);
-    if (!found_.choices.empty()) schedule = Schedule::replay(choices_to_string(found_.choices));
+    if (!found_.choices.empty()) schedule = Schedule::replay(found_.schedule());
     runner_.run({.schedule = schedule, .is_traced = true});
   }
 
@@ -183,7 +228,7 @@ std::string to_json(const GateExploration& found, const ExploreTextOptions& opti
   if (!found.certificate.empty()) json.set("certificate", found.certificate);
   if (!found.ok()) json.set("failure", found.failure);
   if (!found.report.empty()) json.set("report", found.report);
-  if (!found.choices.empty()) json.set("choices", choices_to_string(found.choices));
+  if (!found.choices.empty()) json.set("choices", found.schedule());
   if (!options.reproduce.empty()) json.set("reproduce", options.reproduce);
   return json.text_utf8() + "\n";
 }

@@ -15,9 +15,18 @@ struct ExploreRequest {
   std::int64_t schedules = 1'000;
   // exhaustive runs one schedule of each class of equivalent schedules, and at most `schedules`.
   bool exhaustive = false;
-  // Worlds that run side by side, each on a thread of its own. Changes no result. Classes of
-  // schedules are found one after another.
+  // The exploration ends after the first run if that proves the result for all schedules, because
+  // nothing in it depends on the order (Outcome::touches is empty).
+  bool takes_certificate = true;
+  // Worlds that run side by side, each on a thread of its own. Changes no result.
   std::size_t jobs = 1;
+  // An exhaustive exploration may make one of several shards, "2/8", and keep its state in a file,
+  // from which it goes on; `merged` has the files of all shards. See ExploreOptions.
+  // `program` tells whether a file is one of the same gate.
+  std::string shard = {};
+  std::uint64_t program = 0;
+  std::string state_file = {};
+  std::vector<std::string> merged = {};
   GoesOn goes_on = nullptr;
 };
 
@@ -33,9 +42,14 @@ struct GateExploration {
   std::string report;           // of the failing run, if a rank failed or a deadlock occurred
   std::vector<RankId> choices;  // all choices of the shortest failing schedule
   std::uint64_t turns = 0;      // the number of these choices that must differ from FIFO
+  bool splits_steps = false;    // the choices are those of Schedule::replay("split:...")
   bool interrupted = false;     // by ExploreRequest::goes_on; the other members are then partial
 
   bool ok() const { return failure.empty(); }
+  // schedule returns the choices as Schedule::replay reads them.
+  std::string schedule() const {
+    return (splits_steps ? "split:" : "") + choices_to_string(choices);
+  }
 };
 
 // explore_gate runs a gate without its faults under many schedules, until a run fails: a rank

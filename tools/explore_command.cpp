@@ -2,8 +2,12 @@
 #include <fmt/core.h>
 #include <memory>
 
+#include "core/check/error.h"
+#include "core/check/fold_hash.h"
+#include "core/check/read_file.h"
 #include "core/check/shell_word.h"
 #include "core/check/write_file.h"
+#include "core/engine/search/search_state.h"
 #include "gate/explore_gate.h"
 #include "tools/commands.h"
 #include "tools/gate_memory_check.h"
@@ -34,12 +38,30 @@ std::string reproduce_line(const std::string& gate, RunWords words, const std::s
   return "simmesh run " + shell_word(gate) + flags(words);
 }
 
+// Names a gate by the bytes of its file.
+std::uint64_t number_of(const std::string& path) {
+  FoldHash hash(0);
+  std::string text = read_file({.where = "tools/explore",
+                                .what = "a gate file",
+                                .path = path,
+                                .bytes_max = std::size_t(1) << 30});
+  for (char letter : text) hash.fold(std::uint64_t(letter));
+  return hash.value();
+}
+
 // The result is printed before files are written, so that it isn't lost if they can't be.
 int run(ExploreArguments& arguments, const RunWords& options) {
+  const ExploreRequest& request = arguments.request;
+  bool is_shared = !request.shard.empty() || !request.state_file.empty() || !request.merged.empty();
+  if (is_shared && !request.exhaustive)
+    raise(ErrorKind::value_error, "tools/explore",
+          "expected --exhaustive with --shard, --state and --merge");
+  if (!request.shard.empty()) SearchShard::parse(request.shard);
   GateFile gate = read_gate(arguments.path);
   expect_memory_of(gate, arguments.run.jobs);
   if (!arguments.output_file.empty())
     expect_writable(arguments.output_file, "the failing schedule");
+  if (is_shared) arguments.request.program = number_of(arguments.path);
   WatchedRun watched(arguments.output);
   arguments.request.jobs = std::size_t(arguments.run.jobs);
   arguments.request.goes_on = watched.goes_on();
@@ -49,8 +71,7 @@ int run(ExploreArguments& arguments, const RunWords& options) {
   std::string file = schedule_file(arguments);
   if (!found.choices.empty()) text.reproduce = reproduce_line(arguments.path, options, file);
   print_report(arguments.output.json ? to_json(found, text) : to_text(found, text));
-  if (!found.choices.empty())
-    write_file(file, choices_to_string(found.choices) + "\n", "the failing schedule");
+  if (!found.choices.empty()) write_file(file, found.schedule() + "\n", "the failing schedule");
   if (found.interrupted) return Interrupt::exit_status;
   return found.ok() ? 0 : 1;
 }
@@ -68,6 +89,14 @@ void add_explore_command(CLI::App& program, int& status) {
       ->check(whole_number(1, 1'000'000'000));
   app->add_flag("--exhaustive", arguments->request.exhaustive,
                 "run one schedule of each class of equivalent schedules; for small worlds");
+  app->add_flag("!--no-certificate", arguments->request.takes_certificate,
+                "run all schedules, even if the first run proves the result for all of them");
+  app->add_option("--shard", arguments->request.shard,
+                  "make one of several shards of an exhaustive exploration, such as 2/8");
+  app->add_option("--state", arguments->request.state_file,
+                  "file of an exhaustive exploration, from which it goes on");
+  app->add_option("--merge", arguments->request.merged,
+                  "files of all shards of an exhaustive exploration, for one result");
   app->add_option("--output", arguments->output_file,
                   "file for a failing schedule; default: GATE.schedule");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "schedules");

@@ -31,13 +31,15 @@ DeputyTask Deputy::start(std::function<void()> work) const {
   Run& run = rank_->run();
   run.take_turn(*rank_);
   run.deputies().give(given);
+  run.touches().publish(rank_->id(), given->given());
   run.rouse(id_);
   return DeputyTask(given);
 }
 
 bool DeputyTask::is_done(CallSite site) const {
   Rank& rank = this_rank();
-  rank.run().touch(rank, work_->object, site);
+  Access access{work_->object, Access::Kind::ask};
+  rank.run().touch(rank, {&access, 1}, site);
   rank.run().touches().mark_all_sensitive();
   return work_->is_over();
 }
@@ -56,6 +58,7 @@ void DeputyTask::wait(CallSite site) const {
     run.block(rank, {.operation = "wait", .waits_for = work_.get(), .site = site});
     run.take_turn(rank);
   }
+  run.touches().follow(rank.id(), work_->object);
   if (!work_->error) return;
   work_->error_is_known = true;
   std::rethrow_exception(work_->error);

@@ -1,11 +1,13 @@
 #include "core/engine/explore.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <set>
 
 #include "collectives/collectives.h"
 #include "collectives/point_to_point.h"
 #include "core/engine/run/shared.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh {
 namespace {
@@ -136,6 +138,80 @@ TEST(Explore, FindsALostUpdateAndItsSchedule) {
   options.schedule = Schedule::replay(choices_to_string(found.first_failure->choices));
   EXPECT_EQ(World(options).run(run).data_hash, found.first_failure->data_hash);
   EXPECT_NE(found.data_hash, found.first_failure->data_hash);
+}
+
+// Five ranks use one object: 120 classes, all of them with data of their own.
+Exploration explore_racers(const ExploreOptions& limits) {
+  struct Fresh {
+    std::uint32_t run_number = 0;
+    std::unique_ptr<Shared<std::uint64_t>> object;
+  };
+  MakeBody make_body = [] {
+    return [fresh = std::make_shared<Fresh>()](Rank& rank) {
+      if (fresh->run_number != rank.run_number()) {
+        fresh->run_number = rank.run_number();
+        fresh->object = std::make_unique<Shared<std::uint64_t>>("object", 1);
+      }
+      rank.record(fresh->object->use([&](auto& value) { return value = 7 * value + rank.id(); }));
+    };
+  };
+  return explore_each({.ranks = 5}, make_body, limits);
+}
+
+void expect_same(const Exploration& found, const Exploration& whole) {
+  EXPECT_EQ(found.classes, whole.classes);
+  EXPECT_EQ(found.complete, whole.complete);
+  EXPECT_EQ(found.data_hash, whole.data_hash);
+  EXPECT_EQ(found.estimate, whole.estimate);
+  ASSERT_TRUE(found.first_failure);
+  EXPECT_EQ(found.first_failure->choices, whole.first_failure->choices);
+}
+
+// If this fails, jobs or shards leave out a class, run one twice, or find something else.
+TEST(Explore, JobsAndShardsFindTogetherWhatOneFinds) {
+  testing::TemporaryFolder folder;
+  Exploration whole = explore_racers({});
+  EXPECT_EQ(whole.classes, 120u);
+  for (std::size_t jobs : {2u, 4u}) expect_same(explore_racers({.jobs = jobs}), whole);
+  for (std::uint64_t shards : {1u, 3u, 8u, 40u}) {
+    std::vector<std::string> files;
+    std::uint64_t classes = 0;
+    for (std::uint64_t shard = 1; shard <= shards; ++shard) {
+      files.push_back((folder.path() / fmt::format("{}of{}", shard, shards)).string());
+      Exploration part = explore_racers({.shard = shard, .shards = shards, .file = files.back()});
+      EXPECT_TRUE(part.complete);
+      classes += part.classes;
+    }
+    EXPECT_EQ(classes, 120u) << shards;
+    expect_same(explore_racers({.merged = files}), whole);
+  }
+}
+
+// If this fails, a search of days begins again after an interruption.
+TEST(Explore, GoesOnFromItsFile) {
+  testing::TemporaryFolder folder;
+  std::string file = (folder.path() / "search").string();
+  Exploration whole = explore_racers({}), found;
+  int sessions = 0;
+  std::uint64_t before = 0;
+  for (; !found.complete && sessions < 50; ++sessions) {
+    int asked = 0;
+    found =
+        explore_racers({.goes_on = [&](const Exploration&) { return ++asked < 6; }, .file = file});
+    EXPECT_GE(found.classes, before);
+    before = found.classes;
+  }
+  EXPECT_GT(sessions, 2);
+  expect_same(found, whole);
+  EXPECT_THROW(explore_racers({.file = file, .program = 1}), Error);
+  EXPECT_THROW(explore_racers({.shard = 1, .shards = 2, .file = file}), Error);
+}
+
+// If this fails, a user doesn't know how long a search takes.
+TEST(Explore, EstimatesHowManyClassesThereAre) {
+  double estimate = explore_racers({.runs_max = 60}).estimate;
+  EXPECT_GT(estimate, 30);
+  EXPECT_LT(estimate, 480);
 }
 
 TEST(Explore, SaysWhereItGaveUp) {

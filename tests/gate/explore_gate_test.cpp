@@ -12,7 +12,8 @@ const std::string replicated = "[mesh]\nshape = [3]\n[parallel]\nreplicate = {}\
 GateFile explored_gate(const std::string& text) { return gate_from_text(text, "g.toml"); }
 
 TEST(ExploreGate, EveryScheduleGivesOneDataHash) {
-  GateExploration found = explore_gate(explored_gate(replicated), {.seed = 3}, {.schedules = 40});
+  GateExploration found = explore_gate(explored_gate(replicated), {.seed = 3},
+                                       {.schedules = 40, .takes_certificate = false});
   EXPECT_TRUE(found.ok()) << to_text(found, {});
   EXPECT_EQ(found.schedules, 40u);
   EXPECT_GT(found.distinct, 10u);
@@ -26,6 +27,16 @@ TEST(ExploreGate, ExhaustiveGivesACertificate) {
   EXPECT_TRUE(found.ok()) << to_text(found, {});
   EXPECT_EQ(found.schedules, 1u);
   EXPECT_THAT(found.certificate, HasSubstr("all schedules are equivalent"));
+}
+
+// If this fails, schedules are run that can't change anything.
+TEST(ExploreGate, OneRunStandsForAllSchedules) {
+  GateExploration found = explore_gate(explored_gate(replicated), {}, {.schedules = 40});
+  EXPECT_TRUE(found.ok()) << to_text(found, {});
+  EXPECT_EQ(found.schedules, 1u);
+  EXPECT_THAT(to_text(found, {}),
+              HasSubstr("\n1 run stands for all schedules: no operation's result depends on the "
+                        "order\n1 schedules, 1 distinct"));
 }
 
 // A failure under every schedule shrinks to FIFO, whose choices replay it.
@@ -47,9 +58,12 @@ TEST(ExploreGate, AFailureComesWithItsSchedule) {
 TEST(ExploreGate, JobsChangeNothing) {
   for (const char* expect : {"", "[expect]\nhash = \"0000000000000000\"\n"}) {
     GateFile gate = explored_gate(replicated + expect);
-    std::string one = to_text(explore_gate(gate, {.seed = 3}, {.schedules = 60}), {});
-    for (std::size_t jobs : {2u, 5u})
-      EXPECT_EQ(to_text(explore_gate(gate, {.seed = 3}, {.schedules = 60, .jobs = jobs}), {}), one);
+    ExploreRequest request{.schedules = 60, .takes_certificate = false};
+    std::string one = to_text(explore_gate(gate, {.seed = 3}, request), {});
+    for (std::size_t jobs : {2u, 5u}) {
+      request.jobs = jobs;
+      EXPECT_EQ(to_text(explore_gate(gate, {.seed = 3}, request), {}), one);
+    }
   }
 }
 
@@ -57,7 +71,7 @@ TEST(ExploreGate, JobsChangeNothing) {
 TEST(ExploreGate, AnInterruptionKeepsWhatWasFound) {
   for (bool exhaustive : {false, true})
     for (std::uint64_t runs : {0u, 1u}) {
-      ExploreRequest request{.schedules = 9, .exhaustive = exhaustive};
+      ExploreRequest request{.schedules = 9, .exhaustive = exhaustive, .takes_certificate = false};
       request.goes_on = [&](const RunProgress& progress) { return progress.done < runs; };
       GateExploration found = explore_gate(explored_gate(replicated), {}, request);
       // One run proves the result for all schedules, so there is nothing to interrupt after it.

@@ -20,6 +20,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"core/engine/reports"},
     {"core/engine/seats"},
     {"core/engine/run"},
+    {"core/engine/search"},
     {"core/engine"},
     {"core/kernels"},
     {"core/tensor"},

@@ -15,13 +15,33 @@ const std::string replicated = "[mesh]\nshape = [3]\n[parallel]\nreplicate = {}\
 TEST(ExploreCommand, CountsSchedules) {
   TemporaryFolder folder;
   std::string file = folder.write("g.toml", replicated);
-  auto run = run_program("explore " + file + " --schedules 30");
+  auto run = run_program("explore --no-certificate " + file + " --schedules 30");
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_EQ(run.last_line().rfind("30 schedules, ", 0), 0u) << run.output;
-  EXPECT_EQ(run_program("explore --quiet --schedules 30 " + file).output, run.last_line() + "\n");
+  EXPECT_EQ(run_program("explore --quiet --no-certificate --schedules 30 " + file).output,
+            run.last_line() + "\n");
   auto json = nlohmann::json::parse(run_program("explore --json --exhaustive " + file).output);
   EXPECT_EQ(json["schedules"], 1);
   EXPECT_NE(run.last_line().find(json["data_hash"].get<std::string>()), std::string::npos);
+}
+
+// If this fails, the shards of an exploration can't be put together to the whole.
+TEST(ExploreCommand, ShardsAreMergedToOneReport) {
+  TemporaryFolder folder;
+  std::string file = folder.write("g.toml", replicated);
+  std::string merge = "explore --exhaustive " + file + " --merge";
+  for (const char* shard : {"1", "2"}) {
+    std::string state = (folder.path() / shard).string();
+    auto run =
+        run_program("explore --exhaustive " + file + " --shard " + shard + "/2 --state " + state);
+    EXPECT_EQ(run.status, 0) << run.output;
+    merge += " " + state;
+  }
+  EXPECT_EQ(run_program(merge).output, run_program("explore --exhaustive " + file).output);
+  expect_refused("explore --exhaustive " + file + " --merge " + (folder.path() / "1").string(),
+                 "expected all 2 shards");
+  expect_refused("explore --shard 1/2 " + file, "expected --exhaustive");
+  expect_refused("explore --exhaustive --shard 3/2 " + file, "expected a shard");
 }
 
 // With the written schedule, `simmesh run` must fail in the same way.

@@ -30,9 +30,11 @@ void serve_as_deputy(Run& run, Rank& deputy) {
       run.rest(deputy);
       continue;
     }
+    run.touches().follow(deputy.id(), work->given());
     std::exception_ptr error = error_of(work->work);
     run.take_turn(deputy);
-    if (run.touches().is_listened_to()) run.touches().add(deputy.id(), work->object);
+    run.touch_in_step(deputy, {work->object, Access::Kind::add}, CallSite());
+    run.touches().publish(deputy.id(), work->object);
     RankId waiting = run.deputies().end(work, std::move(error));
     if (waiting != no_rank) run.wake(waiting);
   }

@@ -23,6 +23,8 @@ struct DeputyWork final : Waitable {
   bool is_lost = false;         // it can't end: another deputy of the crew has failed
   bool error_is_known = false;  // the owner has heard of the error
 
+  // given is the number under which the giving of the work is published to a ScheduleListener.
+  std::uint64_t given() const { return ~object; }
   // is_over is true if the owner has nothing to wait for any more.
   bool is_over() const { return is_done || is_lost; }
 

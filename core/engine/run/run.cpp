@@ -169,6 +169,7 @@ bool Run::lets_ranks_go_on() {
   std::vector<RankId> woken = deputies_.give_up_stranded(is_blocked());
   if (woken.empty() && !deadlines_.empty() && turns_.picks().has_run_dry() && !has_failed())
     woken = deadlines_.pass();
+  if (!woken.empty()) touches_.stood_still();
   for (RankId id : woken) resume(seats_[id]);
   return !woken.empty();
 }

@@ -112,8 +112,16 @@ class Run final : public SeatedRun {
 
   // yield lets the schedule choose between this rank and the others that can run.
   void yield(Rank& rank, const CallSite& site);
-  // touch yields, takes the turn and records that the rank uses an object: see TouchLog.
+  // touch yields, takes the turn and records that the rank uses objects: see TouchLog. With only an
+  // object the rank changes it.
+  void touch(Rank& rank, gsl::span<const Access> accesses, const CallSite& site);
   void touch(Rank& rank, std::uint64_t object, const CallSite& site);
+  // touch_in_step records a use that is no point of the schedule, for those who listen. To a
+  // listener that splits steps it is one.
+  void touch_in_step(Rank& rank, const Access& access, const CallSite& site);
+  // look_late records that a rank whose deadline has come looks whether what it waited for is there
+  // nevertheless: others may run at the same moment.
+  void look_late(Rank& rank, std::uint64_t object, const CallSite& site);
 
   // sleep suspends the rank for that much of the run's time, which begins at 0 and passes only when
   // no rank can run. Raises a ValueError for less than 0.

@@ -193,10 +193,33 @@ void Run::yield(Rank& rank, const CallSite& site) {
   if (seat.ended) end_rank(seat);
 }
 
-void Run::touch(Rank& rank, std::uint64_t object, const CallSite& site) {
+void Run::touch(Rank& rank, gsl::span<const Access> accesses, const CallSite& site) {
+  take_turn(rank);
+  touches_.announce(rank.id(), accesses);
   yield(rank, site);
   take_turn(rank);
-  touches_.add(rank.id(), object);
+  for (const Access& access : accesses) touches_.add(rank.id(), access.object);
+}
+
+void Run::touch(Rank& rank, std::uint64_t object, const CallSite& site) {
+  Access access{object, Access::Kind::change};
+  touch(rank, {&access, 1}, site);
+}
+
+void Run::touch_in_step(Rank& rank, const Access& access, const CallSite& site) {
+  if (touches_.splits_steps())
+    touch(rank, {&access, 1}, site);
+  else if (touches_.is_listened_to())
+    touches_.add(rank.id(), access.object);
+}
+
+void Run::look_late(Rank& rank, std::uint64_t object, const CallSite& site) {
+  touches_.mark_all_sensitive();
+  Access access{object, Access::Kind::ask};
+  if (touches_.splits_steps())
+    touch(rank, {&access, 1}, site);
+  else
+    touches_.add(rank.id(), object);
 }
 
 void Run::sleep(Rank& rank, double seconds, const CallSite& site) {

@@ -9,6 +9,7 @@
 #include "core/check/error.h"
 #include "core/check/read_file.h"
 #include "core/engine/schedules/random_stream.h"
+#include "core/engine/schedules/schedule_listener.h"
 
 namespace simmesh {
 
@@ -125,7 +126,7 @@ class PctPolicy final : public SchedulePolicy {
   std::uint64_t step_ = 0;
 };
 
-class ReplayPolicy final : public SchedulePolicy {
+class ReplayPolicy : public SchedulePolicy {
  public:
   ReplayPolicy(std::size_t ranks, std::vector<RankId> choices)
       : choices_(std::move(choices)), runnable_(ranks, false) {}
@@ -158,6 +159,21 @@ class ReplayPolicy final : public SchedulePolicy {
   std::vector<bool> runnable_;
   std::size_t step_ = 0;
   std::string error_;
+};
+
+// SplitReplayPolicy replays a schedule in which each use of what ranks share was a step.
+class SplitReplayPolicy final : public ReplayPolicy, public ScheduleListener {
+ public:
+  using ReplayPolicy::ReplayPolicy;
+
+  bool splits_steps() const override { return true; }
+  void announce(RankId, gsl::span<const Access>) override {}
+  void publish(RankId, std::uint64_t) override {}
+  void join(std::uint64_t, std::uint64_t) override {}
+  void follow(RankId, std::uint64_t) override {}
+  void stood_still() override {}
+  void adds_keep_order(std::uint64_t) override {}
+  void need_split_steps() override {}
 };
 
 class GuidedPolicy final : public SchedulePolicy {
@@ -222,8 +238,16 @@ Schedule Schedule::pct(Pct options) {
 }
 
 Schedule Schedule::replay(std::string_view choices) {
-  return {fmt::format("choices:{}", choices),
-          [list = choices_from_string(choices)](std::size_t ranks, std::uint64_t) {
+  constexpr std::string_view split = "split:";
+  std::string name = fmt::format("choices:{}", choices);
+  if (choices.substr(0, split.size()) == split) {
+    choices.remove_prefix(split.size());
+    return {std::move(name),
+            [list = choices_from_string(choices)](std::size_t ranks, std::uint64_t) {
+              return std::make_unique<SplitReplayPolicy>(ranks, list);
+            }};
+  }
+  return {std::move(name), [list = choices_from_string(choices)](std::size_t ranks, std::uint64_t) {
             return std::make_unique<ReplayPolicy>(ranks, list);
           }};
 }

@@ -6,6 +6,7 @@ namespace simmesh {
 
 void Picks::begin_ending(std::size_t ranks) {
   policy_ = Schedule::fifo().make_policy(ranks, 0);
+  listener_ = nullptr;
   runnable_ = 0;
   is_ending_ = true;
 }

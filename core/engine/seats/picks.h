@@ -11,6 +11,7 @@
 #include "core/check/fold_hash.h"
 #include "core/engine/reports/interrupt.h"
 #include "core/engine/schedules/schedule.h"
+#include "core/engine/schedules/schedule_listener.h"
 
 namespace simmesh {
 
@@ -23,7 +24,10 @@ namespace simmesh {
 class Picks {
  public:
   Picks(std::unique_ptr<SchedulePolicy> policy, bool keeps_choices)
-      : policy_(std::move(policy)), listens_(policy_->listens()), keeps_choices_(keeps_choices) {}
+      : policy_(std::move(policy)),
+        listener_(dynamic_cast<ScheduleListener*>(policy_.get())),
+        listens_(policy_->listens() || listener_),
+        keeps_choices_(keeps_choices) {}
 
   // add makes a rank runnable.
   void add(RankId rank) {
@@ -68,6 +72,8 @@ class Picks {
   // wants to know.
   void touched(RankId rank, std::uint64_t object) { policy_->touched(rank, object); }
   bool is_listened_to() const { return listens_; }
+  // listener returns the policy if it hears what steps depend on; null if not.
+  ScheduleListener* listener() const { return listener_; }
 
   // interrupt makes next return no_rank from now on. Any thread may call it.
   void interrupt() { interrupt_is_asked_ = true; }
@@ -109,6 +115,7 @@ class Picks {
   void take_error();
 
   std::unique_ptr<SchedulePolicy> policy_;
+  ScheduleListener* listener_;  // the policy, or null
   FoldHash hash_;
   std::atomic<std::uint64_t> step_ = 0;
   std::size_t runnable_ = 0;

@@ -57,6 +57,7 @@ void add_sizes(TomlTable& table, const GateModel& model) {
   if (model.kind != ModelKind::moe) return;
   table.add("experts", model.experts);
   table.add("top_k", model.top_k);
+  add_gate_moe(model.moe, table);
 }
 
 std::string model_text(const GateModel& model) {

@@ -9,6 +9,7 @@
 #include "core/tensor/chunk.h"
 #include "gate/tables/muon.h"
 #include "gate/tables/zero_file.h"
+#include "training/router_batch.h"
 
 namespace simmesh {
 
@@ -196,6 +197,17 @@ void check_model(const GateTable& top, const GateFile& gate) {
   }
 }
 
+// Refuses dropout where a router plans a whole step, which draws by the micro-batch.
+void check_routers(GateTable& top, const GateFile& gate, const nn::ModelNode& node) {
+  if (!has_kind(node, "dropout")) return;
+  if (!RouterBatch::needs_plan(*nn::build(node, {.device = nn::Device::meta}),
+                               gate.train.micro_batches))
+    return;
+  top.reject_value("train.micro_batches",
+                   "1 in a model with dropout, where experts have a capacity or an aux_loss",
+                   std::to_string(gate.train.micro_batches));
+}
+
 // Rejects a DeepSpeed file in a run that the gate is compared with or resumed on: such a run trains
 // with the gate's own keys.
 void refuse_other_zero_files(GateTable& top, const GateFile& gate) {
@@ -266,6 +278,7 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   read_data(top, gate);
   check_model(top, gate);
   nn::ModelNode node = model_node(gate.model, gate.model_use());
+  check_routers(top, gate, node);
   if (auto parallel = top.table("parallel")) {
     gate.parallel = read_gate_parallel(*parallel, gate.mesh, node);
     if (gate.parallel.zero)

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "checkpoint/catalog/training_state.h"
 #include "checkpoint/save_load/random_state.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/autograd/autocast.h"
@@ -14,25 +15,15 @@
 #include "core/ops/neural/losses.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/views.h"
-#include "core/tensor/chunk.h"
 #include "core/tensor/scalar_value.h"
+#include "training/rank_rows.h"
+#include "training/router_batch.h"
 #include "training/training.h"
 #include "training/training_engine.h"
 
 namespace simmesh {
 
 namespace {
-
-Chunk rows_of(const Tensor& batch, const ParallelForm& form) {
-  return chunk_of({.size = batch.size(0), .parts = form.parts, .index = form.part});
-}
-
-Tensor part_of(const Tensor& batch, const ParallelForm& form) {
-  // The copy charges the rank for its own rows only.
-  Chunk chunk = rows_of(batch, form);
-  Tensor rows = batch.narrow({0, chunk.start, chunk.length});
-  return (form.part_of_rows ? form.part_of_rows(rows) : rows).clone();
-}
 
 // Returns the terms of the loss: their sum, divided by their number, is the loss.
 Tensor loss_terms(LossKind kind, const Tensor& output, const Tensor& target) {
@@ -100,7 +91,7 @@ void run_micro_batch(nn::Module& model, TrainingEngine& engine, const TrainingTa
   Batch batch = task.batch(micro.step, micro.index);
   Tensor input = part_of(batch.input, form), target = part_of(batch.target, form);
   std::optional<nn::BatchRows> rows;
-  if (form.parts > 1) rows.emplace(rows_of(batch.input, form), batch.input.size(0));
+  if (form.parts > 1) rows.emplace(rows_of(batch.input.size(0), form), batch.input.size(0));
   Tensor terms = loss_terms(task.loss, output_of(model, task, input), target);
   Tensor loss = div(simmesh::sum(terms), task.terms / form.gradient_divisor);
   if (form.reports) sum.add(terms, loss);
@@ -116,21 +107,32 @@ checkpoint::StateDict state_of_run(TrainingEngine& engine) {
   return state;
 }
 
-LossSum run_step(nn::Module& model, TrainingEngine& engine, const TrainingTask& task,
-                 const ParallelForm& form, std::int64_t step, TrainingResult& result) {
+LossSum run_step(nn::Module& model, TrainingEngine& engine, RouterBatch& routers,
+                 const TrainingTask& task, const ParallelForm& form, std::int64_t step,
+                 TrainingResult& result) {
   LossSum sum;
   Annotation annotation = Annotation::step(step);
   if (form.at_phase) form.at_phase(step, TrainPhase::forward);
+  routers.begin_step(step);
   for (std::int64_t micro = 0; micro < task.micro_batches; ++micro) {
     if (in_rank()) this_rank().heartbeat();
     if (form.before_micro_batch) form.before_micro_batch(model, micro + 1 == task.micro_batches);
+    routers.begin_micro_batch(micro);
     run_micro_batch(model, engine, task, form, {step, micro}, sum);
   }
   if (form.after_backward) form.after_backward(model);
+  routers.end_step();
   if (form.at_phase) form.at_phase(step, TrainPhase::optimizer);
   engine.step(result);
   if (form.after_step) form.after_step(step, [&engine] { return state_of_run(engine); });
   return sum;
+}
+
+// Adds the buffers of the model, which every rank has whole: biases of routers.
+void add_buffers(nn::Module& model, TrainingResult& result) {
+  Ledger::Uncharged host;
+  for (const auto& [name, buffer] : checkpoint::named_buffers(model))
+    result.parameters.emplace_back(name, buffer.clone());
 }
 
 }  // namespace
@@ -140,6 +142,7 @@ TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
   if (form.prepare) form.prepare(*model);
   std::unique_ptr<TrainingEngine> engine = form.make_engine ? form.make_engine(*model, task, form)
                                                             : make_local_engine(*model, task, form);
+  RouterBatch routers(*model, task, form);
   TrainingResult result;
   std::vector<LossSum> sums;
   if (form.load) {
@@ -148,15 +151,20 @@ TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
     engine->state_loaded();
   }
   for (std::int64_t step = result.first_step; step < task.steps; ++step)
-    sums.push_back(run_step(*model, *engine, task, form, step, result));
+    sums.push_back(run_step(*model, *engine, routers, task, form, step, result));
   if (form.save) {
     checkpoint::StateDict state = state_of_run(*engine);
     form.save(state);
   }
   if (form.after_training) form.after_training();
   if (!form.reports) return {};
-  for (LossSum& sum : sums) result.losses.push_back(sum.value(task, form));
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    Tensor loss = sums[i].value(task, form);
+    if (routers.has_losses()) loss = add(loss, routers.loss_of(i));
+    result.losses.push_back(loss);
+  }
   engine->report(result);
+  add_buffers(*model, result);
   return result;
 }
 

@@ -5,6 +5,8 @@
 
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
+#include "core/nn/moe.h"
+#include "core/ops/shapes/factories.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -67,6 +69,9 @@ nn::ModulePtr build_model(const TrainingModel& model) {
     Tensor data = parameter.detach();
     copy_(data, parameter_values(*given, model.dtype));
   }
+  for (const auto& [path, module] : built->named_modules())
+    if (auto* moe = dynamic_cast<nn::Moe*>(module); moe && moe->bias().is_defined())
+      moe->set_bias(zeros_like(moe->bias()));
   return built;
 }
 

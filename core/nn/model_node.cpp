@@ -131,6 +131,30 @@ ModulePtr make_block(const Reader& from) {
                                                  from.child("norm2"), from.child("mlp")});
 }
 
+template <class Value>
+Value word_or(const Reader& from, const std::string& name, Value otherwise,
+              std::optional<Value> (*from_string)(std::string_view)) {
+  auto word = from.get_or(name, std::string(to_string(otherwise)));
+  std::optional<Value> value = from_string(word);
+  if (!value)
+    raise(ErrorKind::value_error, model_node_source, "expected a known {}, got '{}'", name, word);
+  return *value;
+}
+
+RouterOptions router_options(const Reader& from) {
+  RouterOptions router;
+  router.score = word_or(from, "score", router.score, router_score_from_string);
+  router.normalizes = from.get_or("normalize", router.normalizes);
+  router.scaling = from.get_or("scaling", router.scaling);
+  router.groups = from.get_or("groups", router.groups);
+  router.top_groups = from.get_or("top_groups", router.groups);
+  router.drop = word_or(from, "drop", router.drop, drop_order_from_string);
+  router.aux_loss = from.get_or("aux_loss", router.aux_loss);
+  router.z_loss = from.get_or("z_loss", router.z_loss);
+  router.bias_rate = from.get_or("bias_rate", router.bias_rate);
+  return router;
+}
+
 ModulePtr make_moe(const Reader& from) {
   Moe::Options options{from.get<std::int64_t>("dim"), from.get<std::int64_t>("hidden"),
                        from.get<std::int64_t>("experts")};
@@ -138,6 +162,7 @@ ModulePtr make_moe(const Reader& from) {
   options.shared = from.get_or("shared", options.shared);
   options.capacity_factor = from.get_or("capacity_factor", options.capacity_factor);
   options.parameters = from.options();
+  options.router = router_options(from);
   return std::make_shared<Moe>(options);
 }
 
@@ -178,7 +203,10 @@ const std::vector<Kind>& kinds() {
       {"layer_norm", make_norm<LayerNorm>, {"dim", "eps"}},
       {"linear", make_linear, {"in", "out", "bias"}},
       {"module_list", container<ModuleList>, {}},
-      {"moe", make_moe, {"dim", "hidden", "experts", "top_k", "shared", "capacity_factor"}},
+      {"moe",
+       make_moe,
+       {"dim", "hidden", "experts", "top_k", "shared", "capacity_factor", "drop", "score",
+        "normalize", "scaling", "groups", "top_groups", "aux_loss", "z_loss", "bias_rate"}},
       {"params", make_params, {"params"}},
       {"position", make_position, {"len", "dim"}},
       {"relu", activation<ActivationKind::relu>, {}},

@@ -1,5 +1,6 @@
 #include "core/nn/moe.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -10,9 +11,6 @@
 #include "core/nn/moe_routing.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/indexing.h"
-#include "core/ops/neural/softmax.h"
-#include "core/ops/reductions/reductions.h"
-#include "core/ops/reductions/sorting.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 
@@ -29,58 +27,115 @@ ModulePtr make_experts(const Moe::Options& options, std::string_view name, std::
   return std::make_shared<ModuleList>(std::move(experts));
 }
 
-}  // namespace
+// Returns the total as a function of tokens and shares, also where no expert takes a token: other
+// ranks have a gradient of the router then.
+Tensor linked(const Tensor& total, const Tensor& tokens, const Tensor& shares) {
+  Tensor none = index_tensor({});
+  Tensor share = unsqueeze(index_select(shares, 0, none), 1);
+  return index_add(total, 0, none, mul(index_select(tokens, 0, none), share));
+}
 
-Moe::Moe(const Options& options) : options_(options) {
+void check_options(const Moe::Options& options) {
   if (options.top_k < 1 || options.top_k > options.experts)
     raise(ErrorKind::value_error, "nn/moe", "expected a top_k of 1..{} experts, got {}",
           options.experts, options.top_k);
+  const RouterOptions& router = options.router;
+  if (router.groups < 1 || options.experts % router.groups != 0)
+    raise(ErrorKind::value_error, "nn/moe",
+          "expected a number of groups that divides the {} experts, got {}", options.experts,
+          router.groups);
+  if (router.top_groups < 1 || router.top_groups > router.groups ||
+      router.top_groups * (options.experts / router.groups) < options.top_k)
+    raise(ErrorKind::value_error, "nn/moe",
+          "expected a number of {} groups of {} experts with at least {} experts, got {}",
+          router.groups, options.experts / router.groups, options.top_k, router.top_groups);
+}
+
+}  // namespace
+
+Moe::Moe(const Options& options) : options_(options) {
+  check_options(options);
   register_child("router", std::make_shared<Linear>(Linear::Options{options.width, options.experts,
                                                                     false, options.parameters}));
   register_child("experts", make_experts(options, "expert", options.experts));
   if (options.shared > 0) register_child("shared", make_experts(options, "shared", options.shared));
+  if (options.router.bias_rate == 0.0) return;
+  Tensor bias =
+      new_parameter(DimSpan({options.experts}), {DType::float32, options.parameters.device});
+  constant_(bias, 0.0);
+  register_buffer("expert_bias", bias);
 }
 
 std::int64_t Moe::capacity_of(std::int64_t tokens) const {
-  if (options_.capacity_factor <= 0) return 0;
+  if (options_.capacity_factor <= 0 || options_.router.drop == DropOrder::none) return 0;
   double even = double(tokens * options_.top_k) / double(options_.experts);
   return std::int64_t(std::ceil(even * options_.capacity_factor));
 }
 
-Moe::Routing Moe::route(const Tensor& tokens) {
-  Tensor probabilities = softmax(child("router")(tokens), -1);
-  Sorted top = topk(probabilities, {.k = options_.top_k, .dim = -1});
-  return {top.indices, div(top.values, sum(top.values, {-1}, true))};
+bool Moe::needs_batch() const {
+  bool has_capacity = options_.capacity_factor > 0 && options_.router.drop != DropOrder::none;
+  return has_capacity || options_.router.has_losses();
 }
 
-Tensor Moe::with_shared(Tensor total, const Tensor& tokens) {
+Routing Moe::route(const Tensor& tokens) {
+  return routing_of(child("router")(tokens), bias(), options_.router, options_.top_k);
+}
+
+RoutingDecision Moe::decide(const Routing& routing, const Shape& x) {
+  if (batch_) return batch_->decide(*this, routing, x);
+  std::int64_t tokens = routing.experts.size(0);
+  ExpertLimits limits{options_.experts, capacity_of(tokens), options_.router.drop};
+  return {assign_tokens(routing.experts, limits, routing.chosen),
+          {loads_of(routing.experts, options_.experts), tokens}};
+}
+
+Tensor Moe::complete(Tensor total, const Tensor& tokens, const Routing& routing,
+                     const RoutingDecision& decision) {
   if (options_.shared > 0)
     for (const auto& [name, module] : child("shared").children())
       total = add(total, (*module)(tokens));
-  return total;
+  Tensor terms = loss_terms(routing, options_.router, decision.load);
+  if (!terms.is_defined()) return total;
+  double scale = batch_ ? batch_->add_terms(*this, terms.detach()) : 1.0;
+  auto count = double(std::max<std::int64_t>(1, decision.load.tokens));
+  return with_loss(total, terms, scale / count);
 }
 
-Tensor Moe::mixed(const Tensor& tokens) {
+Tensor Moe::bias() {
+  for (const ParameterSlot& buffer : buffers())
+    if (buffer.name == "expert_bias") return buffer.tensor;
+  return {};
+}
+
+void Moe::set_bias(const Tensor& bias) {
+  for (ParameterSlot& buffer : buffers())
+    if (buffer.name == "expert_bias") copy_(buffer.tensor, bias);
+}
+
+Tensor Moe::mixed(const Tensor& tokens, const Shape& x) {
   Routing routing = route(tokens);
   Tensor shares = reshape(routing.shares, {-1});
   Tensor total = zeros_like(tokens);
-  std::vector<ExpertTokens> assigned =
-      assign_tokens(routing.experts, {options_.experts, capacity_of(tokens.size(0))});
-  for (std::size_t expert = 0; expert < assigned.size(); ++expert) {
-    if (assigned[expert].tokens.empty()) continue;
-    Tensor rows = index_tensor(assigned[expert].tokens);
+  RoutingDecision decision = decide(routing, x);
+  bool is_linked = false;
+  for (std::size_t expert = 0; expert < decision.experts.size(); ++expert) {
+    const ExpertTokens& taken = decision.experts[expert];
+    if (taken.tokens.empty()) continue;
+    Tensor rows = index_tensor(taken.tokens);
     Module& module = *child("experts").children()[expert].second;
     Tensor result = module(index_select(tokens, 0, rows));
-    Tensor share = unsqueeze(index_select(shares, 0, index_tensor(assigned[expert].slots)), 1);
+    Tensor share = unsqueeze(index_select(shares, 0, index_tensor(taken.slots)), 1);
     total = index_add(total, 0, rows, mul(result, share));
+    is_linked = true;
   }
-  return with_shared(total, tokens);
+  if (!is_linked) total = linked(total, tokens, shares);
+  return complete(total, tokens, routing, decision);
 }
 
 Tensors Moe::forward(const Tensors& inputs) {
   const Tensor& x = inputs[0];
   if (mix_) return {mix_(*this, x)};
-  return {reshape(mixed(reshape(x, {-1, options_.width})), x.shape())};
+  return {reshape(mixed(reshape(x, {-1, options_.width}), x.shape()), x.shape())};
 }
 
 }  // namespace simmesh::nn

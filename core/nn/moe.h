@@ -5,15 +5,20 @@
 #include "core/nn/activation.h"
 #include "core/nn/init.h"
 #include "core/nn/module.h"
+#include "core/nn/moe_batch.h"
+#include "core/nn/router.h"
 
 namespace simmesh::nn {
 
 // Moe is a mixture of experts over the tokens of x [..., width]. The router (a linear layer without
-// bias) gives each token a softmax over experts; the token goes to its top_k experts, the first
-// among equal ones, and gets their results weighted by those probabilities, divided by their sum.
-// An expert takes at most its capacity of tokens, in the order of their choices and then of the
-// tokens; the others go without it. Shared experts see all tokens. Children: router, experts
-// (expert0, ...), shared (shared0, ...).
+// bias) scores the experts for each token; the token goes to its top_k experts and gets their
+// results weighted by its shares (see RouterOptions). An expert takes at most its capacity of
+// tokens; the others go without it. Shared experts see all tokens, and their results are added as
+// they are. Children: router, experts (expert0, ...), shared (shared0, ...). A router with a bias
+// has it in the buffer expert_bias, float32 [experts], zeros at first.
+//
+// Capacity, loads and losses are those of the tokens of one call, or of the batch that set_batch
+// gives. The losses are no output: backward adds their gradients to those of the outputs.
 class Moe final : public Module {
  public:
   // Options are the sizes of the experts, perceptrons width -> hidden -> width, and how many there
@@ -28,9 +33,11 @@ class Moe final : public Module {
     double capacity_factor = 0.0;
     ActivationKind activation = ActivationKind::silu;
     ParameterOptions parameters = {};
+    RouterOptions router = {};
   };
 
-  // Raises a ValueError for a top_k that is no number of experts.
+  // Raises a ValueError for a top_k that is no number of experts, and for groups that don't divide
+  // the experts or leave fewer than top_k of them.
   explicit Moe(const Options& options);
   Tensors forward(const Tensors& inputs) override;
 
@@ -41,23 +48,33 @@ class Moe final : public Module {
   void set_mix(Mix mix) { mix_ = std::move(mix); }
 
   const Options& options() const { return options_; }
-  // Routing is the router's choice for each token: its experts, the first choice first, and their
-  // shares; both [tokens, top_k].
-  struct Routing {
-    Tensor experts;
-    Tensor shares;
-  };
+  // route returns the routing of tokens [tokens, width].
   Routing route(const Tensor& tokens);
   // capacity_of returns how many of so many tokens an expert takes; 0 for no limit.
   std::int64_t capacity_of(std::int64_t tokens) const;
-  // with_shared returns the total with the results of the shared experts added.
-  Tensor with_shared(Tensor total, const Tensor& tokens);
+  // needs_batch is true if a call depends on all tokens of its batch: by a capacity or a loss.
+  bool needs_batch() const;
+  // decide returns which tokens of x each expert takes.
+  RoutingDecision decide(const Routing& routing, const Shape& x);
+  // complete returns the total with the results of the shared experts added, and with the losses of
+  // the router, if any.
+  Tensor complete(Tensor total, const Tensor& tokens, const Routing& routing,
+                  const RoutingDecision& decision);
+
+  // set_batch sets what knows the batch of the calls, and outlives them; null: the tokens of a call
+  // are a batch.
+  void set_batch(MoeBatch* batch) { batch_ = batch; }
+  MoeBatch* batch() const { return batch_; }
+  // bias returns the buffer expert_bias; undefined for a router without one.
+  Tensor bias();
+  void set_bias(const Tensor& bias);
 
  private:
-  Tensor mixed(const Tensor& tokens);
+  Tensor mixed(const Tensor& tokens, const Shape& x);
 
   Options options_;
   Mix mix_;
+  MoeBatch* batch_ = nullptr;
 };
 
 }  // namespace simmesh::nn

@@ -1,24 +1,99 @@
 #include "core/nn/moe_routing.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "core/check/check.h"
+#include "core/tensor/convert.h"
 
 namespace simmesh::nn {
 
-std::vector<ExpertTokens> assign_tokens(const Tensor& chosen, const ExpertLimits& limits) {
-  std::vector<ExpertTokens> result(static_cast<std::size_t>(limits.experts));
-  std::int64_t tokens = chosen.size(0), top_k = chosen.size(1);
-  Tensor rows = chosen.contiguous();
-  auto experts = rows.values<std::int64_t>();
-  for (std::int64_t choice = 0; choice < top_k; ++choice) {
-    for (std::int64_t token = 0; token < tokens; ++token) {
-      std::int64_t slot = token * top_k + choice;
-      ExpertTokens& expert = result[std::size_t(experts[std::size_t(slot)])];
-      if (limits.capacity > 0 && std::int64_t(expert.tokens.size()) >= limits.capacity) continue;
-      expert.tokens.push_back(token);
-      expert.slots.push_back(slot);
-    }
+namespace {
+
+// Experts by slot.
+class Choices {
+ public:
+  explicit Choices(const Tensor& chosen)
+      : rows_(chosen.contiguous()), tokens_(chosen.size(0)), top_k_(chosen.size(1)) {}
+
+  std::int64_t tokens() const { return tokens_; }
+  std::int64_t top_k() const { return top_k_; }
+  std::size_t expert(std::int64_t slot) const {
+    return std::size_t(rows_.values<std::int64_t>()[std::size_t(slot)]);
   }
+
+  // Calls use(slot) for all first choices, then for all second ones, and so on.
+  template <class Use>
+  void each(Use use) const {
+    for (std::int64_t choice = 0; choice < top_k_; ++choice)
+      for (std::int64_t token = 0; token < tokens_; ++token) use(token * top_k_ + choice);
+  }
+
+ private:
+  Tensor rows_;
+  std::int64_t tokens_, top_k_;
+};
+
+bool is_higher(double a, double b) {
+  return std::isnan(a) ? !std::isnan(b) : !std::isnan(b) && a > b;
+}
+
+// Sorts slots, which are in the order of choices, into the order in which they fill a capacity.
+void put_in_order(std::vector<std::int64_t>& slots, DropOrder order, const Tensor& scores) {
+  if (order == DropOrder::choice) return;
+  std::sort(slots.begin(), slots.end());
+  if (order != DropOrder::probability) return;
+  auto values = scores.values<double>();
+  std::stable_sort(slots.begin(), slots.end(), [&](std::int64_t a, std::int64_t b) {
+    return is_higher(values[std::size_t(a)], values[std::size_t(b)]);
+  });
+}
+
+}  // namespace
+
+std::vector<bool> kept_slots(const Tensor& chosen, const ExpertLimits& limits,
+                             const Tensor& scores) {
+  Choices choices(chosen);
+  std::vector<bool> kept(std::size_t(choices.tokens() * choices.top_k()), true);
+  if (limits.capacity <= 0 || limits.order == DropOrder::none) return kept;
+  SIMMESH_CHECK(limits.order != DropOrder::probability || scores.is_defined(),
+                "expected the scores of the choices");
+  Tensor values;
+  if (limits.order == DropOrder::probability)
+    values = converted(scores.detach(), DType::float64).contiguous();
+  std::vector<std::vector<std::int64_t>> of_experts(static_cast<std::size_t>(limits.experts));
+  choices.each([&](std::int64_t slot) { of_experts[choices.expert(slot)].push_back(slot); });
+  for (std::vector<std::int64_t>& slots : of_experts) {
+    put_in_order(slots, limits.order, values);
+    for (std::size_t i = std::size_t(limits.capacity); i < slots.size(); ++i)
+      kept[std::size_t(slots[i])] = false;
+  }
+  return kept;
+}
+
+std::vector<ExpertTokens> tokens_of_experts(const Tensor& chosen, std::int64_t experts,
+                                            const std::vector<bool>& kept) {
+  Choices choices(chosen);
+  std::vector<ExpertTokens> result(static_cast<std::size_t>(experts));
+  choices.each([&](std::int64_t slot) {
+    if (!kept[std::size_t(slot)]) return;
+    ExpertTokens& expert = result[choices.expert(slot)];
+    expert.tokens.push_back(slot / choices.top_k());
+    expert.slots.push_back(slot);
+  });
   return result;
+}
+
+std::vector<ExpertTokens> assign_tokens(const Tensor& chosen, const ExpertLimits& limits,
+                                        const Tensor& scores) {
+  return tokens_of_experts(chosen, limits.experts, kept_slots(chosen, limits, scores));
+}
+
+std::vector<std::int64_t> loads_of(const Tensor& chosen, std::int64_t experts) {
+  Choices choices(chosen);
+  std::vector<std::int64_t> loads(static_cast<std::size_t>(experts), 0);
+  choices.each([&](std::int64_t slot) { ++loads[choices.expert(slot)]; });
+  return loads;
 }
 
 Tensor index_tensor(const std::vector<std::int64_t>& values) {

@@ -45,7 +45,6 @@ GateContext read_gate_context(GateTable& table, const GateLayout& layout,
   if (!has_kind(model, "attention")) table.reject("mesh", "a model with attention");
   if (has_kind(model, "dropout"))
     table.reject("mesh", "a model without dropout, which draws for whole sequences");
-  if (has_capacity(model)) table.reject("mesh", "experts without a capacity");
   return context;
 }
 

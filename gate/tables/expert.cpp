@@ -88,8 +88,6 @@ GateExpert read_gate_expert(GateTable& table, const GateLayout& layout, const nn
   expert.tensor_parallel = table.boolean("tensor_parallel", expert.tensor_parallel);
   table.finish();
   if (!has_kind(model, "moe")) table.reject_value("mesh", "a model with experts", "one without");
-  if (has_capacity(model))
-    table.reject_value("mesh", "experts without a capacity", "a capacity_factor");
   if (!fsdp) return expert;
   check_wrap(table, *fsdp, *nn::build(model, {.device = nn::Device::meta}));
   check_reshard(table, *fsdp, shards_of_experts(expert, *fsdp, layout));

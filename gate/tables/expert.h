@@ -18,10 +18,9 @@ struct GateExpert {
   bool tensor_parallel = true;
 };
 
-// read_gate_expert reads the key for a model on a mesh. Rejects a dim that doesn't exist, a model
-// without experts, and one whose experts have a capacity, which is a number of all tokens. With
-// fsdp, rejects modules of single experts to wrap, and a reshard_after_forward that doesn't divide
-// the number of the experts' shards.
+// read_gate_expert reads the key for a model on a mesh. Rejects a dim that doesn't exist, and a
+// model without experts. With fsdp, rejects modules of single experts to wrap, and a
+// reshard_after_forward that doesn't divide the number of the experts' shards.
 GateExpert read_gate_expert(GateTable& table, const GateLayout& layout, const nn::ModelNode& model,
                             const GateFsdp* fsdp);
 

@@ -75,12 +75,15 @@ nn::ModelNode linear_stack(const GateModel& model) {
 }
 
 nn::ModelNode feed_forward(const GateModel& model) {
-  if (model.kind == ModelKind::moe)
-    return leaf("mlp", "moe",
-                {{"dim", model.width},
-                 {"hidden", model.hidden},
-                 {"experts", model.experts},
-                 {"top_k", model.top_k}});
+  if (model.kind == ModelKind::moe) {
+    nn::ModelNode moe = leaf("mlp", "moe",
+                             {{"dim", model.width},
+                              {"hidden", model.hidden},
+                              {"experts", model.experts},
+                              {"top_k", model.top_k}});
+    add_router_fields(model.moe, moe);
+    return moe;
+  }
   return {"mlp",
           "sequential",
           {},
@@ -145,6 +148,7 @@ void read_sizes(GateTable& table, GateModel& model) {
   if (model.kind != ModelKind::moe) return;
   model.experts = table.integer("experts", model.experts, {1, 1024});
   model.top_k = table.integer("top_k", std::min(model.top_k, model.experts), {1, 1024});
+  if (model.top_k <= model.experts) model.moe = read_gate_moe(table, {model.experts, model.top_k});
 }
 
 void check_sizes(const GateTable& table, const GateModel& model) {
@@ -222,17 +226,6 @@ bool has_kind(const nn::ModelNode& node, std::string_view kind) {
   if (node.kind == kind) return true;
   for (const nn::ModelNode& child : node.children)
     if (has_kind(child, kind)) return true;
-  return false;
-}
-
-bool has_capacity(const nn::ModelNode& node) {
-  auto field = node.fields.find("capacity_factor");
-  if (field != node.fields.end()) {
-    auto* factor = std::get_if<double>(&field->second);
-    if (!factor || *factor > 0) return true;
-  }
-  for (const nn::ModelNode& child : node.children)
-    if (has_capacity(child)) return true;
   return false;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/nn/model_node.h"
 #include "gate/tables/keys.h"
+#include "gate/tables/moe.h"
 #include "training/training.h"
 
 namespace simmesh {
@@ -27,6 +28,7 @@ struct GateModel {
   std::int64_t vocabulary = 32;
   std::int64_t experts = 4;
   std::int64_t top_k = 2;
+  GateMoe moe;
   bool bias = true;
   bool causal = true;
   std::string activation = "gelu";
@@ -65,7 +67,5 @@ TrainingModel training_model(const GateModel& model, const ModelUse& use);
 
 // has_kind is true if a node or any node below it has the kind.
 bool has_kind(const nn::ModelNode& node, std::string_view kind);
-// has_capacity is true if experts in a node or below it take a limited number of tokens.
-bool has_capacity(const nn::ModelNode& node);
 
 }  // namespace simmesh

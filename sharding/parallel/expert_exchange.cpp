@@ -41,8 +41,13 @@ Dims dims_of(const Counts& counts) { return Dims(counts.begin(), counts.end()); 
 
 }  // namespace
 
-TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group)
-    : group_(group), width_(rows.width), dtype_(rows.dtype), own_counts_(totals(rows)) {
+TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group,
+                             const RowRoute& route)
+    : group_(group),
+      exchange_(std::make_shared<RowExchange>(group, route)),
+      width_(rows.width),
+      dtype_(rows.dtype),
+      own_counts_(totals(rows)) {
   auto experts = std::int64_t(rows.counts.size());
   auto choices = std::int64_t(rows.counts[0].size());
   Chunk own = experts_of(group.rank(), experts, group);
@@ -58,7 +63,7 @@ TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group)
                                     own_counts_.begin() + theirs.start + theirs.length,
                                     std::int64_t{0}));
   }
-  Tensor came = all_to_all_single(nn::index_tensor(flat), splits, group);
+  Tensor came = (*exchange_)(nn::index_tensor(flat), splits.input, splits.output).contiguous();
   auto values = came.values<std::int64_t>();
   owner_counts_.assign(std::size_t(own.length), 0);
   order_rows({values.begin(), values.end()}, choices);
@@ -83,7 +88,7 @@ void TokenExchange::order_rows(const std::vector<std::int64_t>& received, std::i
 
 std::vector<Tensor> TokenExchange::to_owners(const std::vector<Tensor>& rows) const {
   Tensor sent = joined(rows, width_, dtype_);
-  Tensor came = all_to_all_single(sent, {dims_of(sent_), dims_of(came_)}, group_);
+  Tensor came = (*exchange_)(sent, dims_of(sent_), dims_of(came_));
   return cut(index_select(came, 0, nn::index_tensor(order_)), owner_counts_);
 }
 
@@ -92,7 +97,7 @@ std::vector<Tensor> TokenExchange::to_tokens(const std::vector<Tensor>& rows) co
   for (std::size_t i = 0; i < order_.size(); ++i) places[std::size_t(order_[i])] = std::int64_t(i);
   Tensor results = joined(rows, width_, dtype_);
   Tensor back = index_select(results, 0, nn::index_tensor(places));
-  return cut(all_to_all_single(back, {dims_of(came_), dims_of(sent_)}, group_), own_counts_);
+  return cut((*exchange_)(back, dims_of(came_), dims_of(sent_)), own_counts_);
 }
 
 TokenReplicas::TokenReplicas(const ExpertRows& rows, const ProcessGroup& group)
@@ -114,6 +119,39 @@ std::vector<Tensor> TokenReplicas::to_tokens(const std::vector<Tensor>& rows) co
         "computed {}: replicated tokens are the same on all ranks",
         group_.rank(), expected, all.size(0));
   return cut(all, counts_);
+}
+
+ColumnExchange::ColumnExchange(const ExpertRows& rows, TokenExchange tokens,
+                               const ProcessGroup& columns)
+    : tokens_(std::move(tokens)), columns_(columns), width_(rows.width), dtype_(rows.dtype) {
+  Tensor all = all_gather(nn::index_tensor(tokens_.owner_counts()), {.dim = 0}, columns_);
+  auto values = all.values<std::int64_t>();
+  counts_.assign(values.begin(), values.end());
+}
+
+std::vector<Tensor> ColumnExchange::to_owners(const std::vector<Tensor>& rows) const {
+  Tensor own = joined(tokens_.to_owners(rows), width_, dtype_);
+  std::vector<Tensor> pieces = cut(all_gather(own, {.dim = 0, .uneven = true}, columns_), counts_);
+  std::size_t experts = tokens_.owner_counts().size();
+  std::vector<Tensor> result;
+  for (std::size_t expert = 0; expert < experts; ++expert) {
+    std::vector<Tensor> of_ranks;
+    for (std::size_t i = expert; i < pieces.size(); i += experts) of_ranks.push_back(pieces[i]);
+    result.push_back(joined(of_ranks, width_, dtype_));
+  }
+  return result;
+}
+
+std::vector<Tensor> ColumnExchange::to_tokens(const std::vector<Tensor>& rows) const {
+  std::size_t experts = tokens_.owner_counts().size();
+  std::vector<Tensor> own;
+  for (std::size_t expert = 0; expert < experts; ++expert) {
+    std::int64_t start = 0;
+    for (std::size_t rank = 0; rank < std::size_t(columns_.rank()); ++rank)
+      start += counts_[rank * experts + expert];
+    own.push_back(rows[expert].narrow({0, start, tokens_.owner_counts()[expert]}));
+  }
+  return tokens_.to_tokens(own);
 }
 
 }  // namespace simmesh

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "collectives/process_group.h"
 #include "core/tensor/tensor.h"
+#include "sharding/parallel/row_exchange.h"
 
 namespace simmesh {
 
@@ -30,19 +32,24 @@ struct ExpertRows {
 };
 
 // TokenExchange is for tokens that are cut over the ranks. Its constructor exchanges the counts,
-// and each direction exchanges the rows: one all_to_all_single each, with uneven splits that may be
-// zero.
+// and each direction exchanges the rows: one all-to-all each, along the route, with uneven splits
+// that may be zero.
 class TokenExchange final : public ExpertExchange {
  public:
-  TokenExchange(const ExpertRows& rows, const ProcessGroup& group);
+  TokenExchange(const ExpertRows& rows, const ProcessGroup& group, const RowRoute& route = {});
 
   std::vector<Tensor> to_owners(const std::vector<Tensor>& rows) const override;
   std::vector<Tensor> to_tokens(const std::vector<Tensor>& rows) const override;
+  // owner_counts returns how many rows come to each expert of this rank.
+  const std::vector<std::int64_t>& owner_counts() const { return owner_counts_; }
+  // messages counts those of counts and rows.
+  const RowMessages& messages() const { return exchange_->messages(); }
 
  private:
   void order_rows(const std::vector<std::int64_t>& received, std::int64_t choices);
 
   ProcessGroup group_;
+  std::shared_ptr<RowExchange> exchange_;
   std::int64_t width_;
   DType dtype_;
   std::vector<std::int64_t> own_counts_;    // rows by expert that leave
@@ -66,6 +73,25 @@ class TokenReplicas final : public ExpertExchange {
   std::int64_t width_;
   DType dtype_;
   std::vector<std::int64_t> counts_;  // rows by expert
+};
+
+// ColumnExchange is for experts whose columns are spread over a second group, with tokens that are
+// cut over both: rows go to the rank that has the expert, and there the ranks of the columns gather
+// theirs, in the order of the ranks, since each needs all rows. Of the results each takes its own
+// rows back. Its constructor gathers the counts, and to_owners the rows: one all_gather each.
+class ColumnExchange final : public ExpertExchange {
+ public:
+  ColumnExchange(const ExpertRows& rows, TokenExchange tokens, const ProcessGroup& columns);
+
+  std::vector<Tensor> to_owners(const std::vector<Tensor>& rows) const override;
+  std::vector<Tensor> to_tokens(const std::vector<Tensor>& rows) const override;
+
+ private:
+  TokenExchange tokens_;
+  ProcessGroup columns_;
+  std::int64_t width_;
+  DType dtype_;
+  std::vector<std::int64_t> counts_;  // rows by rank of the columns and expert
 };
 
 }  // namespace simmesh

@@ -15,7 +15,11 @@
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/chunk.h"
+#include "sharding/parallel/colwise_parallel.h"
 #include "sharding/parallel/expert_exchange.h"
+#include "sharding/parallel/parallelize.h"
+#include "sharding/parallel/rowwise_parallel.h"
+#include "sharding/parallel/token_ranking.h"
 
 namespace simmesh {
 
@@ -25,69 +29,38 @@ using nn::ExpertTokens;
 using Exchange = std::shared_ptr<const ExpertExchange>;
 using Way = std::vector<Tensor> (ExpertExchange::*)(const std::vector<Tensor>& rows) const;
 
-// Tokens is how a rank's x is distributed over the group.
+// Tokens is how a rank's x is distributed over the ranks of the experts, and of their columns.
 struct Tokens {
   ProcessGroup group;
+  std::optional<ProcessGroup> columns;
   std::optional<std::int64_t> cut_dim;
+  RowRoute route;
 };
 
 Chunk own_experts(std::int64_t experts, const ProcessGroup& group) {
   return chunk_of({.size = experts, .parts = group.size(), .index = group.rank()});
 }
 
-// The numbers that this rank's tokens have on one device, and the number of all tokens.
-struct TokenNumbers {
-  std::vector<std::int64_t> own;
-  std::int64_t count = 0;
-};
-
-TokenNumbers numbers_of(const Shape& own, const std::vector<Tensor>& of_ranks,
-                        const Tokens& tokens) {
-  auto dim = std::size_t(*tokens.cut_dim);
-  std::int64_t start = 0, length = 0, inner = 1, outer = 1;
-  for (std::int64_t rank = 0; rank < tokens.group.size(); ++rank) {
-    if (rank < tokens.group.rank()) start += of_ranks[std::size_t(rank)].shape()[dim];
-    length += of_ranks[std::size_t(rank)].shape()[dim];
+// Returns the decision for this rank's tokens. Without a batch of its own, all tokens of the group
+// are the batch of a module.
+nn::RoutingDecision decided(nn::Moe& moe, const nn::Routing& routing, const Shape& x,
+                            const Tokens& tokens) {
+  if (moe.batch() || !tokens.cut_dim || !moe.needs_batch()) return moe.decide(routing, x);
+  std::int64_t dim = *tokens.cut_dim;
+  const ProcessGroup& group = tokens.group;
+  Tensor lengths = all_gather(nn::index_tensor({x[std::size_t(dim)]}), {.dim = 0}, group);
+  std::int64_t parts = group.size(), part = group.rank();
+  if (tokens.columns) {
+    lengths = all_gather(lengths, {.dim = 0}, *tokens.columns);
+    part += tokens.columns->rank() * parts;
   }
-  for (std::size_t i = 0; i + 1 < own.size(); ++i)
-    if (i != dim) (i < dim ? outer : inner) *= own[i];
-  TokenNumbers result{{}, outer * length * inner};
-  for (std::int64_t o = 0; o < outer; ++o)
-    for (std::int64_t i = 0; i < own[dim] * inner; ++i)
-      result.own.push_back((o * length + start) * inner + i);
-  return result;
-}
-
-// Returns the tokens of this rank that each expert takes, where the choices of all tokens count.
-std::vector<ExpertTokens> assigned_among_all(const nn::Moe& moe, const Tensor& chosen,
-                                             const Shape& shape, const Tokens& tokens) {
-  Shape own = shape;
-  own.back() = moe.options().top_k;
-  std::vector<Tensor> all = all_gather_list(reshape(chosen, own), tokens.group);
-  TokenNumbers numbers = numbers_of(own, all, tokens);
-  Tensor whole = reshape(cat(all, *tokens.cut_dim), {numbers.count, own.back()});
-  std::vector<std::int64_t> places(std::size_t(numbers.count), -1);
-  for (std::size_t i = 0; i < numbers.own.size(); ++i)
-    places[std::size_t(numbers.own[i])] = std::int64_t(i);
-  std::vector<ExpertTokens> result;
-  for (const ExpertTokens& expert :
-       nn::assign_tokens(whole, {moe.options().experts, moe.capacity_of(numbers.count)})) {
-    ExpertTokens& kept = result.emplace_back();
-    for (std::size_t i = 0; i < expert.tokens.size(); ++i) {
-      std::int64_t place = places[std::size_t(expert.tokens[i])];
-      if (place < 0) continue;
-      kept.tokens.push_back(place);
-      kept.slots.push_back(place * own.back() + expert.slots[i] % own.back());
-    }
-  }
-  return result;
-}
-
-std::vector<ExpertTokens> assigned(const nn::Moe& moe, const Tensor& chosen, const Shape& shape,
-                                   const Tokens& tokens) {
-  if (tokens.cut_dim && moe.options().capacity_factor > 0)
-    return assigned_among_all(moe, chosen, shape, tokens);
-  return nn::assign_tokens(chosen, {moe.options().experts, moe.capacity_of(chosen.size(0))});
+  auto values = lengths.values<std::int64_t>();
+  TokenRanking ranking(
+      numbers_along(dim, x, {values.begin(), values.end()}, part), [&](const Tensor& value) {
+        Tensor sum = all_reduce(value, ReduceOp::sum, group);
+        return tokens.columns ? all_reduce(sum, ReduceOp::sum, *tokens.columns) : sum;
+      });
+  return ranking.decide(moe, routing);
 }
 
 ExpertRows rows_of(const std::vector<ExpertTokens>& experts, std::int64_t choices,
@@ -158,20 +131,24 @@ std::vector<Tensor> results_of(nn::Moe& moe, const std::vector<Tensor>& rows,
       .rows;
 }
 
+Exchange exchange_of(const ExpertRows& layout, const Tokens& where) {
+  if (!where.cut_dim) return std::make_shared<TokenReplicas>(layout, where.group);
+  TokenExchange tokens(layout, where.group, where.route);
+  if (!where.columns) return std::make_shared<TokenExchange>(std::move(tokens));
+  return std::make_shared<ColumnExchange>(layout, std::move(tokens), *where.columns);
+}
+
 // The steps of nn::Moe, in its order, which is also the order on the tape. Experts without rows of
 // this rank are not left out: they may have rows of others.
 Tensor mixed(nn::Moe& moe, const Tensor& x, const Tokens& where) {
   const nn::Moe::Options& options = moe.options();
   Tensor tokens = reshape(x, {-1, options.width});
-  nn::Moe::Routing routing = moe.route(tokens);
+  nn::Routing routing = moe.route(tokens);
   Tensor shares = reshape(routing.shares, {-1});
-  std::vector<ExpertTokens> experts = assigned(moe, routing.experts, x.shape(), where);
+  nn::RoutingDecision decision = decided(moe, routing, x.shape(), where);
+  const std::vector<ExpertTokens>& experts = decision.experts;
   ExpertRows layout = rows_of(experts, options.top_k, tokens);
-  Exchange exchange;
-  if (where.cut_dim)
-    exchange = std::make_shared<TokenExchange>(layout, where.group);
-  else
-    exchange = std::make_shared<TokenReplicas>(layout, where.group);
+  Exchange exchange = exchange_of(layout, where);
   std::vector<Tensor> rows;
   for (const ExpertTokens& expert : experts)
     rows.push_back(index_select(tokens, 0, nn::index_tensor(expert.tokens)));
@@ -182,7 +159,7 @@ Tensor mixed(nn::Moe& moe, const Tensor& x, const Tokens& where) {
     Tensor share = unsqueeze(index_select(shares, 0, nn::index_tensor(experts[i].slots)), 1);
     total = index_add(total, 0, nn::index_tensor(experts[i].tokens), mul(results[i], share));
   }
-  return reshape(moe.with_shared(total, tokens), x.shape());
+  return reshape(moe.complete(total, tokens, routing, decision), x.shape());
 }
 
 void drop_experts(nn::Moe& moe, const Chunk& kept) {
@@ -193,6 +170,13 @@ void drop_experts(nn::Moe& moe, const Chunk& kept) {
     for (const auto& [path, below] : experts[i].second->named_modules())
       for (nn::ParameterSlot& slot : below->slots()) slot.tensor = Tensor();
   }
+}
+
+void split_experts(nn::Moe& moe, const Chunk& kept, const DeviceMesh& columns) {
+  const auto& experts = moe.child("experts").children();
+  for (std::int64_t i = kept.start; i < kept.start + kept.length; ++i)
+    parallelize(*experts[std::size_t(i)].second, columns,
+                {{"fc1", ColwiseParallel()}, {"fc2", RowwiseParallel()}});
 }
 
 std::optional<std::int64_t> cut_dim_of(const Placement& tokens) {
@@ -209,13 +193,17 @@ void ExpertParallel::apply(nn::Module& module, const DeviceMesh& mesh) const {
   // A group of its own: other code reduces gradients over the same ranks while experts exchange
   // rows, in an order that depends on the rows.
   ProcessGroup group = ProcessGroup::of(process_group(mesh).members(), "experts");
-  Tokens where{group, cut_dim_of(tokens)};
+  Tokens where{group, {}, cut_dim_of(tokens), route};
+  if (columns)
+    where.columns = ProcessGroup::of(process_group(*columns).members(), "expert_columns");
   bool found = false;
   for (const auto& [path, below] : module.named_modules()) {
     auto* moe = dynamic_cast<nn::Moe*>(below);
     if (!moe) continue;
     found = true;
-    drop_experts(*moe, own_experts(moe->options().experts, where.group));
+    Chunk own = own_experts(moe->options().experts, where.group);
+    drop_experts(*moe, own);
+    if (columns) split_experts(*moe, own, *columns);
     moe->set_mix([where](nn::Moe& self, const Tensor& x) { return mixed(self, x, where); });
   }
   if (!found)

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+
 #include "core/nn/moe.h"
 #include "mesh/device_mesh.h"
+#include "sharding/parallel/row_exchange.h"
 #include "sharding/placement/placement.h"
 
 namespace simmesh {
@@ -15,10 +18,17 @@ namespace simmesh {
 //   Shard(d)      each has its part along dim d, of any size, also none: the ranks are data
 //                 parallel. Counts of rows by expert and choice are exchanged by one all-to-all,
 //                 then the rows by another, and the results go back by a third; backward has two.
-//                 With a capacity factor the ranks first gather all choices, since an expert takes
-//                 its tokens in the order of one device: one all_gather of int64
+//                 With a capacity or with losses of the router, what depends on all tokens is
+//                 decided first (see TokenRanking)
 //   Replicate()   all have all tokens: each computes its experts', and the results are gathered by
 //                 one all_gather, the gradients of the experts' inputs by another
+//
+// With a route by nodes, each of these all-to-alls is one inside nodes and one between them.
+//
+// columns is a second mesh of one dim, for tensor parallelism of the experts alone: the layers of
+// each expert are split over it by columns and rows. Tokens that are cut are cut over both meshes,
+// and the ranks of the columns gather the rows of their experts. Replicated tokens are the same on
+// the ranks of both.
 //
 // The collectives are those of a group of its own, "experts", of the ranks of the mesh.
 //
@@ -32,6 +42,8 @@ namespace simmesh {
 //   ExpertParallel{.tokens = Shard(0)}.apply(model, mesh["ep"]);
 struct ExpertParallel {
   Placement tokens = Shard(0);
+  RowRoute route = {};
+  std::optional<DeviceMesh> columns = {};
 
   // apply raises a ValueError where there is no nn::Moe, and for a partial placement. A call of the
   // module raises a ValueError where replicated tokens differ in number between ranks.

@@ -1,6 +1,7 @@
 #include "core/nn/moe_routing.h"
 
 #include <gmock/gmock.h>
+#include <limits>
 
 namespace simmesh::nn {
 namespace {
@@ -24,6 +25,36 @@ TEST(MoeRouting, LeavesOutTokensBeyondTheCapacity) {
   std::vector<ExpertTokens> experts = assign_tokens(chosen(), {.experts = 3, .capacity = 2});
   EXPECT_THAT(experts[0].tokens, ElementsAre(0, 2));
   EXPECT_THAT(experts[1].slots, ElementsAre(2, 1));
+}
+
+// Three tokens want expert 0, the second one as its first choice. Each order fills it differently.
+TEST(MoeRouting, FillsACapacityInOrder) {
+  Tensor wanted = tensor_of<std::int64_t>({3, 2}, {1, 0, 0, 1, 1, 0});
+  Tensor scores = tensor_of<float>({3, 2}, {0.6f, 0.4f, 0.5f, 0.5f, 0.51f, 0.49f});
+  auto taken = [&](DropOrder order, std::int64_t capacity) {
+    return assign_tokens(wanted, {.experts = 2, .capacity = capacity, .order = order}, scores)[0]
+        .tokens;
+  };
+  EXPECT_THAT(taken(DropOrder::choice, 1), ElementsAre(1));
+  EXPECT_THAT(taken(DropOrder::choice, 2), ElementsAre(1, 0));
+  EXPECT_THAT(taken(DropOrder::position, 1), ElementsAre(0));
+  EXPECT_THAT(taken(DropOrder::position, 2), ElementsAre(1, 0));
+  EXPECT_THAT(taken(DropOrder::probability, 1), ElementsAre(1));
+  EXPECT_THAT(taken(DropOrder::probability, 2), ElementsAre(1, 2));
+  EXPECT_THAT(taken(DropOrder::none, 1), ElementsAre(1, 0, 2));
+}
+
+// Among equal scores the first token wins; a NaN comes before all numbers.
+TEST(MoeRouting, BreaksTiesByPosition) {
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  Tensor wanted = tensor_of<std::int64_t>({4, 1}, {0, 0, 0, 0});
+  Tensor scores = tensor_of<float>({4, 1}, {0.5f, 0.5f, nan, 0.5f});
+  ExpertLimits limits{.experts = 1, .capacity = 2, .order = DropOrder::probability};
+  EXPECT_THAT(assign_tokens(wanted, limits, scores)[0].tokens, ElementsAre(0, 2));
+}
+
+TEST(MoeRouting, CountsLoadsBeforeTokensAreDropped) {
+  EXPECT_THAT(loads_of(chosen(), 3), ElementsAre(3, 3, 0));
 }
 
 TEST(MoeRouting, MakesIndices) {

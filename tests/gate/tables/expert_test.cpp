@@ -82,15 +82,6 @@ TEST(GateExpert, RefusesWhatDoesNotGoTogether) {
                           "a model with experts, got one without");
 }
 
-// The tokens beyond a capacity depend on all rows of a step.
-TEST(GateExpert, RefusesACapacity) {
-  testing::expect_refused(
-      "[mesh]\nshape = [2]\n[model]\nnodes = [{ name = \"moe\", kind = \"moe\", dim = 4, "
-      "hidden = 4, experts = 2, capacity_factor = 1.0 }]\n[data]\ninput = [4]\n[parallel]\n"
-      "expert = {}\n",
-      "experts without a capacity");
-}
-
 // Experts are sharded over the other dims of fsdp.mesh, and all other parameters are replicated
 // over the experts' dim. Otherwise gradients would be sums over some of the rows only.
 TEST(GateExpert, PlansFullyShard) {

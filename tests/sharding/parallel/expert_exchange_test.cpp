@@ -86,6 +86,43 @@ SIMMESH_TEST_P(ExpertExchangeTest, GathersWhatReplicasComputed,
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_SAME_BITS(back[i].contiguous(), all[i]);
 }
 
+// A route by nodes gives each expert the same rows in the same order.
+SIMMESH_TEST(ExpertExchange, ARouteByNodesMovesTheSameRows, {.mesh = {4}, .schedules = 4}) {
+  ProcessGroup group = process_group(mesh);
+  TokenExchange flat(layout_of(group.rank()), group);
+  TokenExchange by_nodes(layout_of(group.rank()), group, {.ranks_per_node = 2, .by_nodes = true});
+  std::vector<Tensor> own = rows_of_rank(group.rank());
+  std::vector<Tensor> expected = flat.to_owners(own), there = by_nodes.to_owners(own);
+  ASSERT_EQ(there.size(), expected.size());
+  for (std::size_t i = 0; i < there.size(); ++i)
+    EXPECT_SAME_BITS(there[i].contiguous(), expected[i].contiguous());
+  std::vector<Tensor> back = by_nodes.to_tokens(there);
+  for (std::size_t i = 0; i < own.size(); ++i) EXPECT_SAME_BITS(back[i].contiguous(), own[i]);
+}
+
+// The ranks that share the columns of an expert get all rows for it, and give each its own back.
+SIMMESH_TEST(ExpertExchange, ColumnsGatherTheRowsOfAnExpert,
+             {.mesh = {2, 2}, .names = {"ep", "etp"}, .schedules = 4}) {
+  ProcessGroup group = process_group(mesh, "ep"), columns = process_group(mesh, "etp");
+  std::int64_t origin = group.rank() + 2 * columns.rank();
+  ColumnExchange exchange(layout_of(origin), TokenExchange(layout_of(origin), group), columns);
+  std::vector<Tensor> own = rows_of_rank(origin);
+  std::vector<Tensor> there = exchange.to_owners(own);
+  Chunk mine = chunk_of({.size = experts, .parts = 2, .index = group.rank()});
+  ASSERT_EQ(std::int64_t(there.size()), mine.length);
+  for (std::int64_t i = 0; i < mine.length; ++i) {
+    std::vector<float> names;
+    for (std::int64_t column = 0; column < 2; ++column)
+      for (std::int64_t choice = 0; choice < choices; ++choice)
+        for (std::int64_t rank = 2 * column; rank < 2 * column + 2; ++rank)
+          for (std::int64_t row = 0; row < count_of(rank, mine.start + i, choice); ++row)
+            names.push_back(name_of(rank, mine.start + i, choice, row));
+    EXPECT_SAME_BITS(there[std::size_t(i)].contiguous(), rows_of(names));
+  }
+  std::vector<Tensor> back = exchange.to_tokens(there);
+  for (std::size_t i = 0; i < own.size(); ++i) EXPECT_SAME_BITS(back[i].contiguous(), own[i]);
+}
+
 INSTANTIATE_TEST_SUITE_P(Worlds, ExpertExchangeTest, ::testing::Values(1, 2, 3, 4));
 
 }  // namespace

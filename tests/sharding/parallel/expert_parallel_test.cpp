@@ -10,6 +10,7 @@
 #include "core/tensor/chunk.h"
 #include "core/tensor/formula.h"
 #include "mesh/device_mesh.h"
+#include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
 #include "tests/expect_error.h"
 
@@ -194,7 +195,87 @@ SIMMESH_TEST_P(ExpertParallelTest, GivesExpertsTheirRowsInOrder,
   }
 }
 
+// Losses of the router and every order of dropping are those of all tokens.
+SIMMESH_TEST_P(ExpertParallelTest, RoutersSeeAllTokens,
+               {.mesh = {GetParam()}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
+  for (nn::DropOrder drop :
+       {nn::DropOrder::position, nn::DropOrder::probability, nn::DropOrder::none})
+    for (const Lengths& lengths : ways_to_cut(mesh.size())) {
+      nn::Moe::Options options = options_of(4, 2, 0.5, 1);
+      options.router = {.score = nn::RouterScore::sigmoid,
+                        .scaling = 1.5,
+                        .groups = 2,
+                        .top_groups = 1,
+                        .drop = drop,
+                        .aux_loss = 0.5,
+                        .z_loss = 0.25};
+      expect_one_device(options, {2, total(lengths), expert_width}, {1, lengths}, mesh);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Worlds, ExpertParallelTest, ::testing::Values(1, 2, 3, 4, 8));
+
+// A route by nodes changes no bit, also in arithmetic that depends on the order of rows.
+SIMMESH_TEST(ExpertParallel, ARouteByNodesIsTheFlatOne, {.mesh = {6}, .schedules = 4}) {
+  ProcessGroup group = process_group(mesh);
+  for (const Lengths& lengths : ways_to_cut(6)) {
+    Cut cut{0, lengths};
+    Tensor x = formula({total(lengths), expert_width}, {.rule = Rule::unit, .seed = 1});
+    Tensor upstream = formula({total(lengths), expert_width}, {.rule = Rule::unit, .seed = 2});
+    auto trained = [&](const RowRoute& route) {
+      auto moe = filled_moe(options_of(5, 2, 1.0, 1));
+      ExpertParallel{.route = route}.apply(*moe, mesh);
+      return run(std::move(moe), cut.own(x, group), cut.own(upstream, group));
+    };
+    Trained flat = trained({}), by_nodes = trained({.ranks_per_node = 3, .by_nodes = true});
+    EXPECT_SAME_BITS(by_nodes.output, flat.output);
+    EXPECT_SAME_BITS(by_nodes.input_gradient, flat.input_gradient);
+    auto expected = flat.moe->named_parameters();
+    auto own = by_nodes.moe->named_parameters();
+    for (std::size_t i = 0; i < own.size(); ++i)
+      if (grad_of(own[i].second).is_defined())
+        EXPECT_SAME_BITS(grad_of(own[i].second), grad_of(expected[i].second));
+  }
+}
+
+Tensor whole_gradient(const Tensor& parameter) {
+  Tensor gradient = grad_of(parameter);
+  if (!gradient.is_defined() || !gradient.distribution()) return gradient;
+  return DTensor::of(gradient.detach()).full_tensor();
+}
+
+// Experts whose layers are split over a second dim: tokens are cut over both dims, and each rank
+// has the whole gradient of its columns.
+SIMMESH_TEST(
+    ExpertParallel, ColumnsOfExpertsAreOneDevice,
+    {.mesh = {2, 2}, .names = {"etp", "ep"}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
+  ProcessGroup group = ProcessGroup::world();
+  for (double factor : {0.0, 0.75})
+    for (const Lengths& lengths : ways_to_cut(4)) {
+      nn::Moe::Options options = options_of(3, 2, factor);
+      options.router.aux_loss = 0.5;
+      Cut cut{0, lengths};
+      Tensor x = formula({total(lengths), expert_width}, {.rule = Rule::unit, .seed = 1});
+      Tensor upstream = formula({total(lengths), expert_width}, {.rule = Rule::unit, .seed = 2});
+      Trained one = run(filled_moe(options), x, upstream);
+      auto spread = filled_moe(options);
+      ExpertParallel{.columns = mesh["etp"]}.apply(*spread, mesh["ep"]);
+      Trained parallel = run(std::move(spread), cut.own(x, group), cut.own(upstream, group));
+      EXPECT_SAME_BITS(parallel.output, cut.own(one.output, group));
+      EXPECT_SAME_BITS(parallel.input_gradient, cut.own(one.input_gradient, group));
+      for (const auto& [name, parameter] : parallel.moe->named_parameters()) {
+        std::size_t dot = name.rfind('.');
+        const Tensor& whole = one.moe->find(name.substr(0, dot)).parameter(name.substr(dot + 1));
+        Tensor gradient = whole_gradient(parameter);
+        ASSERT_EQ(gradient.is_defined(), grad_of(whole).is_defined()) << name;
+        if (!gradient.is_defined()) continue;
+        KeepUnrounded scope;
+        if (!is_expert_parameter(*one.moe, name))
+          gradient = all_reduce(gradient, ReduceOp::sum, group);
+        EXPECT_SAME_BITS(gradient, grad_of(whole));
+      }
+    }
+}
 
 SIMMESH_TEST(ExpertParallel, KeepsOnlyItsExperts, {.mesh = {2}, .schedules = 1}) {
   auto moe = filled_moe(options_of(3, 1));

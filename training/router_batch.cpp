@@ -1,0 +1,267 @@
+#include "training/router_batch.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/arithmetic/unrounded.h"
+#include "core/autograd/backward.h"
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/clock/clock.h"
+#include "core/nn/dropout.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/shapes/joining.h"
+#include "core/tensor/scalar_value.h"
+#include "training/rank_rows.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::string_view router_source = "training/router_batch";
+
+bool has_dropout(nn::Module& model) {
+  for (const auto& [path, module] : model.named_modules())
+    if (dynamic_cast<nn::Dropout*>(module)) return true;
+  return false;
+}
+
+// True if a decision depends on the choices of all tokens.
+bool needs_loads(const nn::Moe& moe) {
+  return moe.capacity_of(1) > 0 || moe.options().router.aux_loss != 0.0;
+}
+
+// Returns the part of a decision for so many tokens from `first` on.
+std::vector<nn::ExpertTokens> part_of_experts(const std::vector<nn::ExpertTokens>& experts,
+                                              std::int64_t first, std::int64_t count,
+                                              std::int64_t top_k) {
+  std::vector<nn::ExpertTokens> result;
+  for (const nn::ExpertTokens& expert : experts) {
+    nn::ExpertTokens& part = result.emplace_back();
+    for (std::size_t i = 0; i < expert.tokens.size(); ++i) {
+      if (expert.tokens[i] < first || expert.tokens[i] >= first + count) continue;
+      part.tokens.push_back(expert.tokens[i] - first);
+      part.slots.push_back(expert.slots[i] - first * top_k);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+RouterBatch::RouterBatch(nn::Module& model, const TrainingTask& task, const ParallelForm& form)
+    : model_(model), task_(task), form_(form), needs_plan_(needs_plan(model, task.micro_batches)) {
+  for (const auto& [path, module] : model.named_modules()) {
+    auto* moe = dynamic_cast<nn::Moe*>(module);
+    if (!moe || (!moe->needs_batch() && !moe->bias().is_defined())) continue;
+    routers_.push_back({moe, {}, {}, {}, {}});
+  }
+  if (needs_plan_ && has_dropout(model))
+    raise(ErrorKind::value_error, router_source,
+          "expected a model without dropout, which draws by the micro-batch, where a capacity or a "
+          "load balance loss is that of {} micro-batches",
+          task.micro_batches);
+  for (Router& router : routers_) router.moe->set_batch(this);
+}
+
+bool RouterBatch::needs_plan(nn::Module& model, std::int64_t micro_batches) {
+  for (const auto& [path, module] : model.named_modules())
+    if (auto* moe = dynamic_cast<nn::Moe*>(module); moe && needs_loads(*moe))
+      return micro_batches > 1;
+  return false;
+}
+
+RouterBatch::~RouterBatch() {
+  for (Router& router : routers_) router.moe->set_batch(nullptr);
+}
+
+bool RouterBatch::has_losses() const {
+  for (const Router& router : routers_)
+    if (router.moe->options().router.has_losses()) return true;
+  return false;
+}
+
+RouterBatch::Router& RouterBatch::router_of(const nn::Moe& moe) {
+  for (Router& router : routers_)
+    if (router.moe == &moe) return router;
+  SIMMESH_CHECK(false, "expected a module of the model");
+}
+
+void RouterBatch::begin_step(std::int64_t step) {
+  if (routers_.empty()) return;
+  micro_batches_.clear();
+  std::int64_t start = 0;
+  for (std::int64_t i = 0; i < task_.micro_batches; ++i) {
+    Tensor input = task_.batch(step, i).input;
+    micro_batches_.push_back({start, input.size(0)});
+    start += input.size(0);
+    positions_ = input.dim() > 1 ? input.size(1) : 1;
+  }
+  for (Router& router : routers_) {
+    router.plan.clear();
+    router.loads.assign(std::size_t(router.moe->options().experts), 0);
+  }
+  if (needs_plan_) make_plan(step);
+}
+
+void RouterBatch::make_plan(std::int64_t step) {
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < task_.micro_batches; ++i)
+    parts.push_back(part_of(task_.batch(step, i).input, form_));
+  for (Router& router : routers_) router.calls.clear();
+  NoGrad mode;
+  is_planning_ = true;
+  model_(cat(parts));
+  is_planning_ = false;
+  for (Router& router : routers_) router.plan = std::move(router.calls);
+}
+
+void RouterBatch::begin_micro_batch(std::int64_t micro_batch) {
+  current_ = std::size_t(micro_batch);
+  for (Router& router : routers_) router.calls.clear();
+}
+
+std::int64_t RouterBatch::tokens_of_step(const Shape& x) const {
+  std::int64_t rows = micro_batches_.back().start + micro_batches_.back().rows;
+  return x.size() > 2 ? rows * positions_ : rows;
+}
+
+void RouterBatch::numbers_of(const MicroBatch& micro, bool by_position,
+                             TokenNumbers& numbers) const {
+  std::int64_t width = by_position ? positions_ : 1;
+  std::vector<std::int64_t> all(std::size_t(micro.rows * width));
+  std::iota(all.begin(), all.end(), micro.start * width);
+  Tensor rows = nn::index_tensor(all);
+  Tensor own;
+  if (by_position) {
+    own = part_of(rows.view(DimSpan({micro.rows, width})), form_);
+  } else {
+    Chunk chunk = rows_of(micro.rows, form_);
+    own = rows.narrow({0, chunk.start, chunk.length}).contiguous();
+  }
+  auto values = own.values<std::int64_t>();
+  numbers.own.insert(numbers.own.end(), values.begin(), values.end());
+}
+
+const TokenRanking& RouterBatch::ranking(bool by_position) {
+  std::vector<std::int64_t> key{by_position, positions_};
+  for (const MicroBatch& micro : micro_batches_) key.push_back(micro.rows);
+  auto found = rankings_.find(key);
+  if (found != rankings_.end()) return found->second;
+  TokenNumbers numbers;
+  for (const MicroBatch& micro : micro_batches_) {
+    numbers_of(micro, by_position, numbers);
+    numbers.count += micro.rows * (by_position ? positions_ : 1);
+  }
+  return rankings_.emplace(key, TokenRanking(std::move(numbers), form_.all_sum)).first->second;
+}
+
+nn::RoutingDecision RouterBatch::planned(const Router& router, const nn::Routing& routing) const {
+  std::size_t call = router.calls.size();
+  SIMMESH_CHECK(call < router.plan.size(), "expected as many calls as in the plan");
+  const nn::RoutingDecision& whole = router.plan[call].decision;
+  std::int64_t count = routing.experts.size(0), own = 0, before = 0;
+  for (std::size_t i = 0; i < micro_batches_.size(); ++i) {
+    std::int64_t rows = rows_of(micro_batches_[i].rows, form_).length;
+    if (i < current_) before += rows;
+    if (i == current_) own = rows;
+  }
+  std::int64_t first = own == 0 ? 0 : before * (count / own);
+  return {part_of_experts(whole.experts, first, count, routing.experts.size(1)), whole.load};
+}
+
+nn::RoutingDecision RouterBatch::new_decision(Router& router, const nn::Routing& routing,
+                                              const Shape& x) {
+  const nn::Moe::Options& options = router.moe->options();
+  router.tokens = tokens_of_step(x);
+  if (!needs_loads(*router.moe))
+    return {nn::assign_tokens(routing.experts, {.experts = options.experts}), {{}, router.tokens}};
+  if (needs_plan_ && !is_planning_) return planned(router, routing);
+  if (x.size() > 3)
+    raise(ErrorKind::value_error, router_source,
+          "expected experts on [rows, width] or [rows, positions, width], got {}",
+          to_string(DimSpan(x)));
+  return ranking(x.size() == 3).decide(*router.moe, routing);
+}
+
+nn::RoutingDecision RouterBatch::decide(const nn::Moe& moe, const nn::Routing& routing,
+                                        const Shape& x) {
+  Router& router = router_of(moe);
+  if (current_backward()) {
+    for (const Call& call : router.calls)
+      if (same_bits(call.experts, routing.experts) && same_bits(call.chosen, routing.chosen))
+        return call.decision;
+    SIMMESH_CHECK(false, "expected a recomputation to make the choices of its forward pass");
+  }
+  nn::RoutingDecision decision = new_decision(router, routing, x);
+  if (!is_planning_ && router.moe->bias().is_defined()) {
+    std::vector<std::int64_t> loads = nn::loads_of(routing.experts, moe.options().experts);
+    for (std::size_t i = 0; i < loads.size(); ++i) router.loads[i] += loads[i];
+  }
+  Ledger::Uncharged host;
+  router.calls.push_back({routing.experts.clone(), routing.chosen.detach().clone(), decision});
+  return decision;
+}
+
+double RouterBatch::add_terms(const nn::Moe& moe, const Tensor& terms) {
+  if (!is_planning_ && !current_backward() && form_.reports) {
+    Ledger::Uncharged host;
+    router_of(moe).terms.push_back(terms.clone());
+  }
+  return form_.gradient_divisor;
+}
+
+RouterBatch::StepLoss RouterBatch::step_loss(const Router& router) const {
+  Ledger::Uncharged host;
+  Clock::Quiet no_launches;
+  KeepUnrounded scope;
+  StepLoss loss{router.tokens, 0.0, {}};
+  bool is_exact = current_arithmetic().is_exact();
+  if (is_exact) loss.exact.push_back(CarriedSums::zeros(1));
+  if (router.terms.empty()) return loss;
+  Tensor total = sum(cat(router.terms));
+  loss.value = scalar_value(total);
+  if (is_exact) loss.exact.front() = unrounded(total);
+  return loss;
+}
+
+void RouterBatch::end_step() {
+  std::vector<StepLoss>& losses = losses_.emplace_back();
+  for (Router& router : routers_) {
+    if (router.moe->options().router.has_losses()) losses.push_back(step_loss(router));
+    router.terms.clear();
+    router.calls.clear();
+    router.plan.clear();
+    if (!router.moe->bias().is_defined()) continue;
+    Tensor loads = nn::index_tensor(router.loads);
+    if (form_.all_sum) loads = form_.all_sum(loads);
+    auto values = loads.values<std::int64_t>();
+    NoGrad mode;
+    router.moe->set_bias(nn::balanced_bias(router.moe->bias(), {values.begin(), values.end()},
+                                           router.moe->options().router.bias_rate));
+  }
+}
+
+double RouterBatch::loss_of(std::size_t step) const {
+  const std::vector<StepLoss>& own = losses_[step];
+  Tensor sums = empty({std::int64_t(own.size())}, DType::float64);
+  for (std::size_t i = 0; i < own.size(); ++i) sums.mutable_values<double>()[i] = own[i].value;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (own[i].exact.empty()) continue;
+    Tensor sum = sums.narrow({.dim = 0, .start = std::int64_t(i), .length = 1});
+    keep_unrounded(sum, own[i].exact.front());
+  }
+  KeepUnrounded scope;
+  if (form_.all_sum) sums = form_.all_sum(sums);
+  double total = 0;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    Tensor sum = sums.narrow({.dim = 0, .start = std::int64_t(i), .length = 1});
+    double value =
+        own[i].exact.empty() ? sum.values<double>()[0] : unrounded(sum).rounded(0, DType::float64);
+    total += value / double(std::max<std::int64_t>(1, own[i].tokens));
+  }
+  return total;
+}
+
+}  // namespace simmesh

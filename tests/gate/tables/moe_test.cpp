@@ -83,7 +83,7 @@ TEST(GateMoe, RefusesWhatDoesNotFit) {
   testing::expect_refused("[model]\nkind = \"transformer\"\nz_loss = 1\n", "unknown");
 }
 
-void expect_one_device(const MoeGate& gate) {
+void expect_moe_of_one_device(const MoeGate& gate) {
   for (const GateCheck& check : run_gate(gate_from_text(gate.text(), "a.toml"), {}).checks)
     EXPECT_TRUE(check.passed) << gate.text() << check.name << ": " << check.actual;
 }
@@ -94,15 +94,15 @@ TEST(GateMoe, IsOneDeviceUnderEveryCut) {
   for (const std::string& model :
        {std::string(all_keys), std::string("capacity_factor = 0.5\naux_loss = 0.1\n"),
         std::string("capacity_factor = 0.75\ndrop = \"position\"\nz_loss = 0.1\n")}) {
-    expect_one_device({.model = model});
-    expect_one_device({.model = model, .parallel = "fsdp = { mesh = \"dp\" }\nexpert = {}\n"});
-    expect_one_device({.model = model, .parallel = "fsdp = { mesh = [\"dp\", \"ep\"] }\n"});
-    expect_one_device({.model = model,
+    expect_moe_of_one_device({.model = model});
+    expect_moe_of_one_device({.model = model, .parallel = "fsdp = { mesh = \"dp\" }\nexpert = {}\n"});
+    expect_moe_of_one_device({.model = model, .parallel = "fsdp = { mesh = [\"dp\", \"ep\"] }\n"});
+    expect_moe_of_one_device({.model = model,
                        .mesh = deep,
                        .parallel = "expert = {}\ncontext = { mesh = \"cp\" }\n",
                        .train = "steps = 2\n"});
-    expect_one_device({.model = model, .mesh = "shape = [2]\n", .parallel = "tensor = {}\n"});
-    expect_one_device({.model = model,
+    expect_moe_of_one_device({.model = model, .mesh = "shape = [2]\n", .parallel = "tensor = {}\n"});
+    expect_moe_of_one_device({.model = model,
                        .mesh = "shape = [2]\n",
                        .parallel = "replicate = {}\nactivation_checkpointing = \"blocks\"\n"});
   }

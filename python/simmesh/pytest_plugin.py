@@ -178,6 +178,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     return True
 
 
+def _from_folder(config: pytest.Config, tests: list[str]) -> list[str]:
+    """The ids of tests, which begin at the root, as seen from the folder where pytest started."""
+    names = (test.split("::", 1) for test in tests)
+    return [
+        "::".join([os.path.relpath(config.rootpath / file, config.invocation_params.dir), *name])
+        for file, *name in names
+    ]
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
     """Runs the remaining tests in a fresh process. This one's exit status covers both."""
@@ -193,7 +202,7 @@ def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
     sys.stdout.flush()
     tests, _left[:] = list(_left), []
     status = subprocess.call(
-        [sys.executable, "-m", "pytest", *map(str, options), *tests],
+        [sys.executable, "-m", "pytest", *map(str, options), *_from_folder(session.config, tests)],
         cwd=session.config.invocation_params.dir,
         env={**os.environ, _continues: "1"},
     )

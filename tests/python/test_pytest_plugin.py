@@ -220,3 +220,14 @@ def test_tests_go_on_after_a_rank_that_blocks(tmp_path: Path) -> None:
         assert "2 tests go on in a fresh one" in run.stdout
         assert expected in run.stdout
         assert "1 failed, 1 passed" in run.stdout
+
+
+def test_tests_go_on_in_a_folder_below_the_root(tmp_path: Path) -> None:
+    """Would fail if the fresh process looked for files, which are named from the root, in the folder
+    where pytest started.
+    """
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    (folder / "test_blocked.py").write_text(BLOCKED.replace("{last}", "True"))
+    run = run_pytest(folder, "test_blocked.py", "--rootdir", str(tmp_path))
+    assert "2 passed" in run.stdout, run.stdout + run.stderr

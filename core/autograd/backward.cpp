@@ -22,8 +22,8 @@ Tensor given_at(const std::vector<Tensor>& given, std::size_t index) {
 void backward(gsl::span<const Tensor> tensors, const BackwardOptions& options) {
   Traversal traversal({options.retain_graph.value_or(options.create_graph), options.create_graph});
   for (std::size_t i = 0; i < std::size_t(tensors.size()); ++i)
-    traversal.add_root(
-        {Variable::edge_of(tensors[i]), root_gradient(tensors[i], given_at(options.gradients, i), i)});
+    traversal.add_root({Variable::edge_of(tensors[i]),
+                        root_gradient(tensors[i], given_at(options.gradients, i), i)});
   for (const Tensor& input : options.inputs) {
     Variable* variable = Variable::of(input);
     if (!variable || !variable->is_leaf() || !variable->requires_grad())
@@ -40,8 +40,8 @@ std::vector<Tensor> grad(gsl::span<const Tensor> outputs, gsl::span<const Tensor
                          const GradOptions& options) {
   Traversal traversal({options.retain_graph.value_or(options.create_graph), options.create_graph});
   for (std::size_t i = 0; i < std::size_t(outputs.size()); ++i)
-    traversal.add_root(
-        {Variable::edge_of(outputs[i]), root_gradient(outputs[i], given_at(options.gradients, i), i)});
+    traversal.add_root({Variable::edge_of(outputs[i]),
+                        root_gradient(outputs[i], given_at(options.gradients, i), i)});
   for (const Tensor& input : inputs) {
     if (!input.requires_grad())
       raise(ErrorKind::runtime_error, backward_source,

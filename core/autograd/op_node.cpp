@@ -60,9 +60,7 @@ void OpNode::save_outputs(gsl::span<const Tensor> outputs) {
     if (is_named(gradient_.saves.outputs, i)) outputs_[i] = SavedTensor(saved_output(outputs[i]));
 }
 
-Gradients OpNode::apply(Gradients gradients) {
-  return apply_for(std::move(gradients), {});
-}
+Gradients OpNode::apply(Gradients gradients) { return apply_for(std::move(gradients), {}); }
 
 Gradients OpNode::apply_for(Gradients gradients, gsl::span<const char> wanted) {
   if (released_)

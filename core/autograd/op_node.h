@@ -19,8 +19,8 @@ class OpNode final : public Node {
   std::string name() const override { return op_.name; }
   const Op& op() const { return op_; }
   Gradients apply(Gradients gradients) override;
-  // apply_for does the same for the inputs that are wanted, one flag an edge; without flags for all.
-  // The gradients of others may be undefined.
+  // apply_for does the same for the inputs that are wanted, one flag an edge; without flags for
+  // all. The gradients of others may be undefined.
   Gradients apply_for(Gradients gradients, gsl::span<const char> wanted);
   void release() override;
   bool takes_unrounded() const override;

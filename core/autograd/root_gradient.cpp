@@ -14,8 +14,7 @@ Tensor root_gradient(const Tensor& tensor, const Tensor& given, std::size_t inde
     if (given.shape() != tensor.shape())
       raise(ErrorKind::runtime_error, "autograd/backward",
             "Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}",
-            index, to_string(DimSpan(given.shape())), index,
-            to_string(DimSpan(tensor.shape())));
+            index, to_string(DimSpan(given.shape())), index, to_string(DimSpan(tensor.shape())));
     return given;
   }
   if (tensor.numel() != 1)

@@ -118,12 +118,12 @@ class Inference {
     emit({.kind = EventKind::infer_backward, .stage = stage.stage_index()});
     const GradMetas* grads = nullptr;
     if (stage.is_last()) {
-      Tensor target = call_.microbatches.targets.empty() ? Tensor()
-                                                         : call_.microbatches.targets.front();
+      Tensor target =
+          call_.microbatches.targets.empty() ? Tensor() : call_.microbatches.targets.front();
       grads = &stage.infer_backward(call_.loss, target, call_.loss_kwargs);
     } else {
-      grads = &stage.infer_backward(
-          receive(stage, stage.stage_index() + 1, MetaDirection::backward));
+      grads =
+          &stage.infer_backward(receive(stage, stage.stage_index() + 1, MetaDirection::backward));
     }
     if (!stage.is_first())
       send(stage, stage.stage_index() - 1, {MetaDirection::backward, *grads});

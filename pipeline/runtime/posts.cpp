@@ -26,8 +26,8 @@ std::vector<std::pair<std::size_t, Posts::Message>> Posts::messages_of(const Act
   std::int64_t peer = message_peer(action.key(), stages_.map());
   ActionKey arrival = is_send(action.kind) ? receive_of(action.key()) : action.key();
   auto add = [&](std::size_t index, TensorMeta meta, Tensor sent) {
-    messages.emplace_back(
-        index, Message{peer, tag_of(arrival, index), std::move(meta), std::move(sent)});
+    messages.emplace_back(index,
+                          Message{peer, tag_of(arrival, index), std::move(meta), std::move(sent)});
   };
   if (is_send(action.kind)) {
     nn::Tensors sent = action.kind == send_f ? stage.outputs_to_send(microbatch)
@@ -53,9 +53,8 @@ void Posts::post(const std::vector<Action>& actions) {
   for (const Action& action : actions) {
     messages.push_back(messages_of(action));
     for (const auto& [index, message] : messages.back())
-      event.messages.push_back({is_send(action.kind),
-                                group.members()[std::size_t(message.peer)], message.meta.shape,
-                                message.sent});
+      event.messages.push_back({is_send(action.kind), group.members()[std::size_t(message.peer)],
+                                message.meta.shape, message.sent});
   }
   if (!event.messages.empty()) {
     batch->number = next_number_++;
@@ -95,8 +94,7 @@ void Posts::deliver(Part& part) {
   PipelineStage& stage = stages_.at(part.action.stage);
   bool is_input = part.action.kind == recv_f;
   if (!is_input && !stage.has_backward()) return;
-  std::size_t count =
-      is_input ? stage.metas().inputs->size() : stage.metas().output_grads->size();
+  std::size_t count = is_input ? stage.metas().inputs->size() : stage.metas().output_grads->size();
   nn::Tensors received(count);
   for (std::size_t i = 0; i < part.works.size(); ++i) {
     std::size_t index = part.indices[i];

@@ -115,9 +115,9 @@ nn::Tensors PipelineSchedule::run(const StepInputs& inputs, bool has_backward) {
   StepRun step({stages_, microbatches, settings_.loss, inputs.loss_kwargs, settings_.sends,
                 inputs.return_outputs});
   if (single_stage_)
-    run_single_stage_step(*single_stage_, stages_, step,
-                          {.microbatches = settings_.microbatches,
-                           .finalize_gradients = inputs.finalize_gradients});
+    run_single_stage_step(
+        *single_stage_, stages_, step,
+        {.microbatches = settings_.microbatches, .finalize_gradients = inputs.finalize_gradients});
   else
     RowRun(stages_, step, sharded_, {settings_.microbatches, inputs.finalize_gradients})
         .run(lowered_.rows()[std::size_t(stages_.group().rank())]);
@@ -141,7 +141,8 @@ nn::Tensors PipelineSchedule::joined(std::vector<nn::Tensors> outputs) const {
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<Tensor> chunks;
     for (const nn::Tensors& microbatch : outputs) chunks.push_back(microbatch[i]);
-    joined.push_back(join_chunks(chunks, settings_.output_merge ? (*settings_.output_merge)[i] : 0));
+    joined.push_back(
+        join_chunks(chunks, settings_.output_merge ? (*settings_.output_merge)[i] : 0));
   }
   return joined;
 }

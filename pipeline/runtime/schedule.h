@@ -13,7 +13,8 @@
 
 namespace simmesh::pipeline {
 
-// ScheduleSettings are the arguments of the constructor of a schedule that say what a step computes.
+// ScheduleSettings are the arguments of the constructor of a schedule that say what a step
+// computes.
 struct ScheduleSettings {
   std::int64_t microbatches = 1;
   // Without a loss nothing runs backward.

@@ -44,8 +44,7 @@ void run_single_stage_step(ScheduleClass schedule, const StageSet& stages, StepR
                 .has_loss = stage.has_backward() && schedule != ScheduleClass::forward_only};
   for (const RunEvent& event : run_single_stage(run, stage.stage_index()))
     perform(event, stage, step);
-  if (schedule != ScheduleClass::forward_only)
-    reduce_gradients(stage, options.finalize_gradients);
+  if (schedule != ScheduleClass::forward_only) reduce_gradients(stage, options.finalize_gradients);
 }
 
 }  // namespace simmesh::pipeline

@@ -13,25 +13,25 @@ using simmesh::to_string;
 
 // EventKind is an action of one rank of a pipeline.
 enum class EventKind : std::uint8_t {
-  preconnect,         // the first call of a pipeline on several ranks
-  infer_forward,      // a run that finds out shapes, with the first micro-batch
-  infer_backward,     // the same for gradients
-  send_meta,          // shapes to another stage: stage, peer_stage
-  recv_meta,          // shapes from another stage: stage, peer_stage
-  action,             // the next action of a row: text
-  forward,            // stage, number: the micro-batch
-  loss,               // number: of losses before
-  backward,           // stage, number, is_last
-  backward_input,     // stage, number
-  backward_weight,    // stage, number, is_last
-  post,               // messages that are posted together
-  wait,               // number: of the post in this call, from 0
-  release,            // a stage drops its outputs of a micro-batch that were sent: stage, number
-  local_input,        // stage, number: the input comes from a stage on the same rank
-  local_grad,         // the same for the gradient of the output
-  divide,             // stage, number: gradients are divided by it
-  start_reduction,    // stage: of its gradients over shards
-  wait_reduction,     // stage
+  preconnect,       // the first call of a pipeline on several ranks
+  infer_forward,    // a run that finds out shapes, with the first micro-batch
+  infer_backward,   // the same for gradients
+  send_meta,        // shapes to another stage: stage, peer_stage
+  recv_meta,        // shapes from another stage: stage, peer_stage
+  action,           // the next action of a row: text
+  forward,          // stage, number: the micro-batch
+  loss,             // number: of losses before
+  backward,         // stage, number, is_last
+  backward_input,   // stage, number
+  backward_weight,  // stage, number, is_last
+  post,             // messages that are posted together
+  wait,             // number: of the post in this call, from 0
+  release,          // a stage drops its outputs of a micro-batch that were sent: stage, number
+  local_input,      // stage, number: the input comes from a stage on the same rank
+  local_grad,       // the same for the gradient of the output
+  divide,           // stage, number: gradients are divided by it
+  start_reduction,  // stage: of its gradients over shards
+  wait_reduction,   // stage
 };
 
 // to_string returns the name, as recorded cases have it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 #include "core/autograd/function.h"
 #include "core/autograd/variable.h"
@@ -20,8 +21,8 @@ constexpr const char* stage_where = "pipeline/stage";
 std::string in_words(const nn::Tensors& tensors) {
   std::vector<std::string> texts;
   for (const Tensor& tensor : tensors)
-    texts.push_back(fmt::format("{}{}", to_string(tensor.dtype()),
-                                to_string(DimSpan(tensor.shape()))));
+    texts.push_back(
+        fmt::format("{}{}", to_string(tensor.dtype()), to_string(DimSpan(tensor.shape()))));
   return join_text(texts, ", ");
 }
 
@@ -151,11 +152,10 @@ nn::Tensors PipelineStage::forward(std::int64_t microbatch, const nn::Tensors& a
   try {
     outputs = run({stage_index(), microbatch}, state.inputs, keywords);
   } catch (const Error& cause) {
-    std::throw_with_nested(
-        Error(ErrorKind::runtime_error, stage_where,
-              fmt::format("[Stage {}] failed to run forward: args: {}; cause: {}: {}",
-                          stage_index(), in_words(state.inputs), to_string(cause.kind()),
-                          cause.what())));
+    std::throw_with_nested(Error(
+        ErrorKind::runtime_error, stage_where,
+        fmt::format("[Stage {}] failed to run forward: args: {}; cause: {}: {}", stage_index(),
+                    in_words(state.inputs), to_string(cause.kind()), cause.what())));
   }
   TensorMetas metas = metas_of(outputs);
   keep_outputs(microbatch, std::move(state), outputs);
@@ -194,8 +194,9 @@ bool PipelineStage::release_outputs(std::int64_t microbatch) {
   if (state == states_.end() || !may_release()) return false;
   bool releases = false;
   for (Output& output : state->second.outputs) {
-    releases |= output.is_sent;
-    if (output.is_sent) output.live = Tensor();
+    if (!std::exchange(output.is_sent, false)) continue;
+    output.live = Tensor();
+    releases = true;
   }
   return releases;
 }

@@ -16,8 +16,8 @@ namespace simmesh::pipeline {
 // BackwardCall is one backward of a stage for a micro-batch.
 struct BackwardCall {
   std::int64_t microbatch;
-  Tensor loss = {};     // of the last stage
-  bool is_full = true;  // false: the gradients of the inputs only; backward_weight has the rest
+  Tensor loss = {};      // of the last stage
+  bool is_full = true;   // false: the gradients of the inputs only; backward_weight has the rest
   bool is_last = false;  // the last one of the stage in a call of the schedule
 };
 

@@ -19,10 +19,9 @@ void run_backward(std::int64_t stage, const char* what, const Run& run) {
   try {
     run();
   } catch (const Error& cause) {
-    std::throw_with_nested(
-        Error(ErrorKind::runtime_error, backward_where,
-              fmt::format("[Stage {}] failed to run stage {}: {}: {}", stage, what,
-                          to_string(cause.kind()), cause.what())));
+    std::throw_with_nested(Error(ErrorKind::runtime_error, backward_where,
+                                 fmt::format("[Stage {}] failed to run stage {}: {}: {}", stage,
+                                             what, to_string(cause.kind()), cause.what())));
   }
 }
 

@@ -52,8 +52,7 @@ void PipelineStage::end_inference() {
   reshard();
 }
 
-const TensorMetas& PipelineStage::infer_forward(const nn::Tensors& args,
-                                                const Keywords& keywords) {
+const TensorMetas& PipelineStage::infer_forward(const nn::Tensors& args, const Keywords& keywords) {
   metas_.inputs = metas_of(args);
   inferred_inputs_.clear();
   for (const Tensor& arg : args) {

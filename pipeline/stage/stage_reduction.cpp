@@ -26,9 +26,8 @@ void PipelineStage::reshard() {
 std::vector<Tensor> PipelineStage::own_parameters() const {
   std::vector<Tensor> own = module_->parameters();
   std::erase_if(own, [this](const Tensor& parameter) {
-    return std::any_of(
-        divided_elsewhere_.begin(), divided_elsewhere_.end(),
-        [&](const Tensor& other) { return nn::is_same_tensor(other, parameter); });
+    return std::any_of(divided_elsewhere_.begin(), divided_elsewhere_.end(),
+                       [&](const Tensor& other) { return nn::is_same_tensor(other, parameter); });
   });
   return own;
 }

@@ -1,5 +1,5 @@
 """The command `simmesh`, as the C++ program has it, and what needs PyTorch: `record`, `torchrun`,
-`validate --python` and `validate --pytorch`.
+`accelerate launch`, `deepspeed`, `validate --python` and `validate --pytorch`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ def main() -> int:
         from simmesh.torchrun_command import run as torchrun
 
         return torchrun(sys.argv[2:])
+    if sys.argv[1:2] in (["accelerate"], ["deepspeed"]):
+        from simmesh.launch_commands import run as launch
+
+        return launch(sys.argv[1], sys.argv[2:])
     if sys.argv[1:2] == ["validate"]:
         from simmesh import rules_command
 

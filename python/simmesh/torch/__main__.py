@@ -5,15 +5,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-from torch.multiprocessing import ProcessRaisedException
 
 from simmesh.exploration import Exploration, Trial, explore
 from simmesh.torch import Run, Schedule, run, schedules_to_try, torchrun_environment
@@ -80,7 +77,8 @@ class _Trials:
         is_quiet = self._runs > 1
         if not self._spawns:
             options = self._options
-            program = program_of(self._program, options.arguments, is_quiet)
+            more = {"arguments_of": options.arguments_of} if "arguments_of" in options else {}
+            program = program_of(self._program, options.arguments, is_quiet, **more)
             ran = self._run_ranks(schedule, program, options.ranks)
             return Trial(schedule, ran.outcome, ran.results)
         return self._run_host(schedule, is_quiet)
@@ -89,15 +87,24 @@ class _Trials:
         script = SpawnedRun(
             self._program,
             self._options.arguments,
-            lambda body, ranks: self._run_ranks(schedule, body, ranks, environment=lambda _: {}),
+            lambda body, ranks, isolate: self._run_ranks(
+                schedule,
+                body,
+                ranks,
+                environment=lambda _: {},
+                isolate=[*self._options.isolate, *isolate],
+            ),
             is_quiet,
         )
-        with contextlib.suppress(ProcessRaisedException):  # the run has it
+        try:
             script.execute()
+        except Exception:
+            if all(ran.outcome.ok for ran in script.runs):  # a failed run has it
+                raise
         if not script.runs:
             raise ValueError(
                 f"{self._options.script}: expected a script that calls "
-                "torch.multiprocessing.spawn, got one that ended without the call"
+                "torch.multiprocessing.spawn or starts a Process, got one that ended without it"
             )
         # A script with several runs is judged by the first that fails, else by the last.
         ran = next((each for each in script.runs if not each.outcome.ok), script.runs[-1])
@@ -106,11 +113,14 @@ class _Trials:
     def _run_ranks(self, schedule: Any, body: Any, ranks: int, **more: Any) -> Run:
         options = self._options
         per_node = options.ranks_per_node or ranks
-        more.setdefault("environment", lambda rank: torchrun_environment(rank, ranks, per_node))
+        own = options.variables if "variables" in options else {}
+        more.setdefault(
+            "environment", lambda rank: {**torchrun_environment(rank, ranks, per_node), **own}
+        )
         ran = run(
             body, ranks, schedule=schedule, seed=options.seed, arithmetic=options.arithmetic,
-            isolate=options.isolate, timeout=options.timeout, local=options.local,
-            allow_strided=options.allow_strided,
+            isolate=more.pop("isolate", options.isolate), timeout=options.timeout,
+            local=options.local, allow_strided=options.allow_strided,
             check_accesses=not options.no_check_accesses, device=options.device,
             reproduce=_command(options, schedule), **more,
         )  # fmt: skip
@@ -182,6 +192,8 @@ def _report(found: Exploration, options: argparse.Namespace, isolated: Sequence[
 def _command(options: argparse.Namespace, schedule: Any) -> str:
     """The command that runs the script under a schedule."""
     text, seed = schedule if isinstance(schedule, Schedule) else (schedule, 0)
+    if "reproduction" in options:
+        return shlex.join(options.reproduction(text, seed))
     words = ["python", "-m", "simmesh.torch", "--ranks", str(options.ranks), "--schedule", text,
              "--schedule-seed", str(seed), "--arithmetic", options.arithmetic,
              "--seed", str(options.seed), *["--allow-strided"] * options.allow_strided,

@@ -132,7 +132,9 @@ def run(
         made_groups = rank_state.made_groups()
         isolated = tuple(packages.isolated())
         if outcome.ok:
-            packages.check_all_were_there(filter(packages.is_package, isolate))
+            packages.check_all_were_there(
+                [each for each in isolate if isinstance(each, str) and packages.is_package(each)]
+            )
     if outcome.kind == "blocked" and outcome.rank in threads_of_ranks:
         end_at_exit(threads_of_ranks[outcome.rank])
     return Run(outcome, results, made_groups, isolated)

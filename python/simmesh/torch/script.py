@@ -59,20 +59,24 @@ def read_module(name: str) -> Program:
 
 
 def program_of(
-    source: Path | Program, arguments: list[str], is_quiet: bool = False
+    source: Path | Program,
+    arguments: list[str],
+    is_quiet: bool = False,
+    arguments_of: Callable[[int], list[str]] = lambda rank: [],
 ) -> Callable[[int], None]:
     """The body of a rank that runs the script as ``__main__``, with these command-line
     arguments.
 
     Each rank has a module of its own for the script, so that its globals are the rank's. Raises
     OSError or SyntaxError if the script can't be read. ``is_quiet`` drops its output.
+    ``arguments_of`` gives further arguments of a rank, which come first.
     """
     read = read_script(source) if isinstance(source, Path) else source
 
     def program(rank: int) -> None:
         main = read.main()
         sys.modules["__main__"] = main
-        sys.argv = [str(read.path), *arguments]
+        sys.argv = [str(read.path), *arguments_of(rank), *arguments]
         if is_quiet:
             sys.stdout = io.StringIO()
         try:

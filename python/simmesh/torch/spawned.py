@@ -1,7 +1,8 @@
-"""Ranks in place of the processes that a script spawns: ``torch.multiprocessing.spawn``.
+"""Ranks in place of the processes that a script starts: ``torch.multiprocessing.spawn``, and
+processes of ``multiprocessing``.
 
-The script runs on the host up to the call. Then each process is a rank, which reads the script
-anew under the name ``__mp_main__``, as a spawned process does.
+The script runs on the host up to the call. Then each process is a rank. One that is spawned reads
+the script anew under the name ``__mp_main__``; one that is forked begins with the host's globals.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import ast
 import io
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Callable
 
@@ -19,18 +20,26 @@ import torch.multiprocessing
 from simmesh import _core
 from simmesh.torch.run import Run
 from simmesh.torch.script import Program
+from simmesh.torch.started import StartedProcesses, processes_are_ranks
 
 _SPAWNING = ("spawn", "start_processes")
+_MODULES = ("torch.multiprocessing", "multiprocessing")
+_OF_TORCHRUN = {"RANK", "LOCAL_RANK"}
 
-#: Runs a body on as many ranks.
-Runner = Callable[[Callable[[int], Any], int], Run]
+#: Runs a body on as many ranks, each of which has its own state of the named packages, too.
+Runner = Callable[[Callable[[int], Any], int, Sequence[str]], Run]
+
+# A process of a fork begins with the globals of the script, which are its own from then on.
+_FORKED = ("__main__",)
 
 
 def spawns_ranks(source: str) -> bool:
-    """True if the script names ``torch.multiprocessing`` and one of its functions that start
-    processes and wait for them.
+    """True if the script starts its ranks itself: if it names ``torch.multiprocessing`` and one of
+    its functions that start processes and wait for them, or ``Process`` of multiprocessing and no
+    variable by which torchrun tells a process its rank.
     """
     names: set[str] = set()
+    texts: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names.update(each.name for each in node.names)
@@ -38,10 +47,14 @@ def spawns_ranks(source: str) -> bool:
             names.update(f"{node.module}.{each.name}" for each in node.names)
         elif isinstance(node, ast.Attribute):
             names.add(node.attr)
-    has_module = any(name.startswith("torch.multiprocessing") for name in names)
-    return has_module and any(
-        name in names or f"torch.multiprocessing.{name}" in names for name in _SPAWNING
-    )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.add(node.value)
+    modules = [name for name in names if name.startswith(_MODULES)]
+    is_of_torch = any(name.startswith(_MODULES[0]) for name in modules)
+    if is_of_torch and any(name in names or f"{_MODULES[0]}.{name}" in names for name in _SPAWNING):
+        return True
+    starts = "Process" in names or any(name.endswith(".Process") for name in modules)
+    return bool(modules) and starts and not texts & _OF_TORCHRUN
 
 
 class SpawnedRun:
@@ -64,7 +77,8 @@ class SpawnedRun:
         if self._is_quiet:
             sys.stdout = io.StringIO()
         try:
-            with _replaced(self._start):
+            started = StartedProcesses(self._run_started, self._function)
+            with spawn_replaced(self._start), processes_are_ranks(started):
                 exec(self._program.code, vars(main))
         except SystemExit as exit:
             if exit.code not in (None, 0):
@@ -95,18 +109,20 @@ class SpawnedRun:
                 sys.stdout = io.StringIO()
             self._function(fn)(rank, *args)
 
-        ran = self._run(body, nprocs)
+        ran = self._run(body, nprocs, ())
         self.runs.append(ran)
-        if not ran.outcome.ok:
-            error = ran.outcome.exception
-            text = "".join(traceback.format_exception(error)) if error else ran.outcome.report
-            raise torch.multiprocessing.ProcessRaisedException(
-                f"\n\n-- Process {ran.outcome.rank or 0} terminated with the following error:\n"
-                f"{text}",
-                ran.outcome.rank or 0,
-                0,
-            )
+        raise_failure(ran)
         return None if join else _Ended()
+
+    def _run_started(self, body: Callable[[int], Any], ranks: int, is_forked: bool) -> Run:
+        def quiet(rank: int) -> None:
+            if self._is_quiet:
+                sys.stdout = io.StringIO()
+            body(rank)
+
+        ran = self._run(quiet, ranks, _FORKED if is_forked else ())
+        self.runs.append(ran)
+        return ran
 
     def _function(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """The function in a module of the rank's own, where the script defines it."""
@@ -122,6 +138,18 @@ class SpawnedRun:
         return found  # type: ignore[no-any-return]
 
 
+def raise_failure(ran: Run) -> None:
+    """Raises what ``torch.multiprocessing.spawn`` does where a process failed."""
+    if ran.outcome.ok:
+        return
+    error = ran.outcome.exception
+    text = "".join(traceback.format_exception(error)) if error else ran.outcome.report
+    rank = ran.outcome.rank or 0
+    raise torch.multiprocessing.ProcessRaisedException(
+        f"\n\n-- Process {rank} terminated with the following error:\n{text}", rank, 0
+    )
+
+
 class _Ended:
     """The context of processes that have ended."""
 
@@ -135,7 +163,8 @@ class _Ended:
 
 
 @contextmanager
-def _replaced(start: Callable[..., Any]) -> Iterator[None]:
+def spawn_replaced(start: Callable[..., Any]) -> Iterator[None]:
+    """Replaces ``torch.multiprocessing.spawn`` and ``start_processes`` by ``start``."""
     # The package hides the module behind its function.
     owners = [torch.multiprocessing, sys.modules["torch.multiprocessing.spawn"]]
     before = [(owner, name, getattr(owner, name)) for owner in owners for name in _SPAWNING]

@@ -14,6 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 from simmesh.torch_tests import continuous, processes, ranks, threads
+from simmesh.torch_tests.harness import processes_as_ranks
+
+__all__ = ["processes_as_ranks"]
 
 
 def pytest_configure(config: Any) -> None:

@@ -99,7 +99,8 @@ class Packages:
         modules = {*self._modules, *(name for own in self._states.values() for name in own)}
         return [
             name for name in dict.fromkeys(self._names)
-            if name not in _OF_TORCH and any(_is_in(module, name) for module in modules)
+            if name not in (*_OF_TORCH, "__main__")
+            and any(_is_in(module, name) for module in modules)
         ]  # fmt: skip
 
     def fresh(self, rank: int) -> int:

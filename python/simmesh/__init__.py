@@ -99,6 +99,7 @@ from simmesh.rules import (
     RuleInput,
     RuleRefuted,
     RuleRow,
+    RuleSizes,
     rule_mesh,
     rulecheck,
 )
@@ -138,6 +139,7 @@ __all__ = [
     "RuleInput",
     "RuleRefuted",
     "RuleRow",
+    "RuleSizes",
     "RuleTableVerdict",
     "RuleVerdict",
     "SampleVerdict",

@@ -118,7 +118,7 @@ def test_an_operator_is_judged_on_samples_of_pytorch() -> None:
     for operator in (aten.mm.default, aten.native_layer_norm.default):
         check = simmesh.rulecheck(operator, unclaimed=False, meshes=[(2,)])
         assert check.holds, check.text
-    with pytest.raises(ValueError, match="expected -1 among the sizes"):
+    with pytest.raises(ValueError, match="or -1 among the sizes"):
         simmesh.rulecheck(aten.view.default, inputs=[(4, 4), (16,)])
     with pytest.raises(ValueError, match="PyTorch has no samples that call it"):
         simmesh.rulecheck(aten.softmax.int)
@@ -392,3 +392,62 @@ def test_a_whole_function_is_what_is_right() -> None:
     """Would fail if a function were compared with itself though another one is right."""
     assert not holds(F.relu, "S(0) -> S(0)", ["mn"], whole=F.gelu)
     assert holds(F.relu, "S(0) -> S(0)", ["mn"], whole=torch.relu)
+
+
+# Sizes. -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "rule", "inputs", "is_right"),
+    [
+        (aten.view.default, "S(0) -> S(0)", ["abc", ["a", "bc"]], True),
+        (aten.view.default, "S(0) -> S(1)", ["abc", ["a", "bc"]], False),
+        (aten.view.default, "S(1) -> S(1)", ["abc", ["a", "bc"]], False),
+        (aten.view.default, "S(2) -> S(1)", ["abc", ["a", "bc"]], False),
+        (aten.view.default, "P -> P", ["abc", ["ab", "c"]], True),
+        (aten.view.default, "_S(0,2) -> _S(0,2)", ["ab", ["a", "b", 1]], True),
+        (aten.expand.default, "S(0) -> S(0)", [("a", 1), ["a", 4]], True),
+        (aten.expand.default, "R -> S(1)", [("a", 1), ["a", 4]], True),
+        (aten.expand.default, "S(0) -> S(1)", [("a", 1), ["a", 4]], False),
+        (aten.new_zeros.default, "S(0) -> S(1)", ["ab", ["b", "a"]], True),
+        (torch.Tensor.reshape, "S(0) -> S(0)", ["ab", simmesh.RuleSizes(["ab"])], False),
+        (torch.Tensor.reshape, "S(1) -> S(2)", ["ab", simmesh.RuleSizes(["a", 1, "b"])], True),
+    ],
+)
+def test_sizes_are_those_of_each_rank(
+    function: Callable[..., Any], rule: str, inputs: list[Any], is_right: bool
+) -> None:
+    """Would fail if ranks got the sizes of the whole output, or of another placement. Uneven pieces
+    of b aren't those of bc.
+    """
+    assert holds(function, rule, inputs) is is_right
+
+
+def test_even_pieces_of_a_dim_are_pieces_of_its_product() -> None:
+    assert holds(aten.view.default, "S(1) -> S(1)", ["abc", ["a", "bc"]], pieces=["even"])
+
+
+def test_sizes_are_those_of_each_rank_on_two_dims_and_beside_communication() -> None:
+    """Would fail if sizes were cut along one mesh dim alone, or a rank's thread had none."""
+
+    def gathered_view(x: torch.Tensor, sizes: list[int], group: Any) -> torch.Tensor:
+        torch.distributed.barrier(group)
+        return x.reshape(sizes)
+
+    inputs = ["abc", simmesh.RuleSizes(["a", "bc"])]
+    rows = ["S(0) -> S(0)", "S(1) -> S(1)"]
+    assert holds(torch.Tensor.reshape, rows, inputs, pieces=["even"])
+    assert holds(gathered_view, "S(0) -> S(0)", inputs, pieces=["even", "uneven"])
+    assert not holds(gathered_view, "S(2) -> S(1)", inputs, pieces=["even"])
+
+
+def test_own_rule_of_an_operator_with_sizes() -> None:
+    """Would fail if PyTorch's rule of a view weren't asked with its sizes."""
+    check = simmesh.rulecheck(aten.view.default, None, ["ab", ["a", 1, "b"]], meshes=[(2,)])
+    assert check.holds and check.trials > 0, check.text
+    assert check.covered == check.coverable > 0, check.text
+
+
+def test_sizes_have_letters_of_the_inputs() -> None:
+    with pytest.raises(ValueError, match=r"sizes \['a', 'x'\]: expected letters.*got x"):
+        simmesh.rulecheck(aten.view.default, "R -> R", ["ab", ["a", "x"]])

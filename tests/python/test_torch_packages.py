@@ -262,7 +262,7 @@ def test_objects_with_tensors_have_the_same_pickles_in_every_run() -> None:
 
 
 def test_unchanged_names_of_torch_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Would fail if each run looked at all classes of PyTorch, or one missed a class that is new."""
+    """Would fail if each run looked at all classes of PyTorch, or one missed a new class."""
     names = TorchNames()
     first = list(names.changed())
     assert torch.nn in first and torch.nn.Linear in first

@@ -8,6 +8,7 @@ uneven pieces, fewer rows than ranks, and none. Nothing here needs PyTorch befor
 
 from __future__ import annotations
 
+from simmesh.rules.argument_sizes import RuleSizes
 from simmesh.rules.calls import RuleArgument, rule_mesh
 from simmesh.rules.judge import rulecheck
 from simmesh.rules.objects import RuleRow
@@ -21,6 +22,7 @@ __all__ = [
     "RuleInput",
     "RuleRefuted",
     "RuleRow",
+    "RuleSizes",
     "rule_mesh",
     "rulecheck",
 ]

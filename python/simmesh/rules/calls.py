@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simmesh.rules.argument_sizes import RuleSizes, given_sizes
 from simmesh.rules.sizes import RuleInput, input_of
 
 # Parameters that get the mesh on which a rule is judged, or its group.
@@ -57,7 +58,7 @@ def applied(function: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Slot:
-    """An argument: the tensor of that place, a value, the mesh or its group."""
+    """An argument: the tensor of that place, a value, sizes, the mesh or its group."""
 
     kind: str
     at: int = 0
@@ -106,6 +107,17 @@ class Call:
         return any(slot.kind in ("mesh", "group") for slot in self._all)
 
     @property
+    def takes_group(self) -> bool:
+        """True if the function gets a group and no mesh."""
+        kinds = {slot.kind for slot in self._all}
+        return "group" in kinds and "mesh" not in kinds
+
+    @property
+    def takes_sizes(self) -> bool:
+        """True if the function gets sizes of its outputs."""
+        return any(slot.kind == "sizes" for slot in self.slots)
+
+    @property
     def is_tensor(self) -> list[bool]:
         """For each argument by position, True if it is a tensor."""
         return [slot.kind == "tensor" for slot in self.slots]
@@ -129,6 +141,8 @@ class Call:
 def _filled(slot: _Slot, tensors: Sequence[Any]) -> Any:
     if slot.kind == "tensor":
         return tensors[slot.at]
+    if slot.kind == "sizes":
+        return given_sizes(slot.value)
     if slot.kind == "mesh":
         return rule_mesh()
     if slot.kind == "group":
@@ -170,6 +184,7 @@ def call_of(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Call, 
         for name in parameters
         if _special(name) and name not in by_position[: len(slots)]
     )
+    _expect_letters(slots, tensors)
     if any(isinstance(dim, str) for each in tensors for dim in each.dims):
         return Call(function, tuple(slots), named), tensors
     # Where no input has letters, dims of equal size vary together.
@@ -178,6 +193,16 @@ def call_of(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Call, 
         for each in tensors
     ]
     return Call(function, tuple(slots), named), numbered
+
+
+def _expect_letters(slots: Sequence[_Slot], tensors: Sequence[RuleInput]) -> None:
+    known = {dim for each in tensors for dim in each.dims if isinstance(dim, str)}
+    for slot in slots:
+        if slot.kind == "sizes" and not slot.value.letters <= known:
+            raise ValueError(
+                f"[rules] sizes {list(slot.value.dims)}: expected letters of the inputs, got "
+                f"{', '.join(sorted(slot.value.letters - known))}"
+            )
 
 
 def _special(name: str) -> str:
@@ -224,6 +249,10 @@ def _is_tensor_of_schema(function: Callable[..., Any], name: str) -> bool | None
 def _slot(entry: Any, tensors: list[RuleInput], is_tensor: bool | None) -> _Slot:
     if isinstance(entry, RuleArgument):
         return _Slot("value", value=entry.value)
+    if isinstance(entry, RuleSizes):
+        return _Slot("sizes", value=entry)
+    if is_tensor is False and isinstance(entry, (list, tuple)) and str in map(type, entry):
+        return _Slot("sizes", value=RuleSizes(entry))
     is_plain = entry is None or isinstance(entry, (bool, float, complex))
     is_plain = is_plain or (type(entry).__module__ == "torch" and not hasattr(entry, "shape"))
     if is_tensor is False or (is_plain and not isinstance(entry, RuleInput)):

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from simmesh.rules.forms import Judged
 
 _MESHES = ((2,), (3,), (4,), (2, 2))
+# One rank judges all rows without giving up its turn.
+_SECONDS_MAX = 24 * 3600.0
 _SCHEDULES = ("fifo", "seeded:1", "pct:3")
 
 
@@ -46,7 +48,8 @@ def rulecheck(
             the types of an autograd function with a hook of spmd_types.
         inputs: for each input letters for its dims ("mk"), or a shape. The sizes of letters vary,
             numbers beside letters don't; where no input has letters, equal sizes vary together. A
-            RuleInput also has the values of indices and masks; a RuleArgument is no tensor. An
+            RuleInput also has the values of indices and masks; a RuleArgument is no tensor, and
+            RuleSizes are the sizes of an output, which are others on each rank. An
             operator of PyTorch without a rule and inputs is judged on PyTorch's own samples.
         whole: gives what is right for whole inputs; by default the function itself, on one rank.
         meshes: sizes of the meshes; a mesh of two dims has every pair of rows.
@@ -120,7 +123,7 @@ def _judge_apart(
         check = judge()
         return check if rank_state.of_rank().started == 0 else None
 
-    found: RuleCheck | None = one_device(judge_and_look)
+    found: RuleCheck | None = one_device(judge_and_look, timeout=_SECONDS_MAX)
     return found
 
 

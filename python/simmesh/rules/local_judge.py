@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from simmesh.rules.rows_judge import RowsJudge
@@ -17,7 +18,10 @@ class LocalJudge(RowsJudge):
     def _trial(self, rows: Sequence[Row], mesh: Sequence[int], shapes: Shapes) -> Trial | None:
         placements = [[row.inputs[at] for row in rows] for at in range(len(self._inputs))]
         try:
-            return Trial(self._judged.call, self._inputs, shapes, mesh, placements, self._values)
+            return Trial(
+                self._judged.call, self._inputs, shapes, mesh, placements, self._values,
+                self._output_sizes(rows, mesh, shapes),
+            )  # fmt: skip
         except FunctionRefuses as refusal:
             self._check.refused[shapes] = str(refusal)
             return None
@@ -56,6 +60,8 @@ class LocalJudge(RowsJudge):
         return None
 
     def _row_that_holds(self, placements: tuple[RulePlacement, ...]) -> Row | None:
+        if self._judged.call.takes_sizes:
+            return self._row_of_sizes_that_holds(placements)
         outputs: list[list[RulePlacement]] | None = None
         probe = Row(placements, ())
         for mesh in ((2,), (3,)):
@@ -80,6 +86,32 @@ class LocalJudge(RowsJudge):
         if self._has_backward and any(self._fails(row, mesh) for mesh in ((2,), (3,))):
             return None
         return row
+
+    def _row_of_sizes_that_holds(self, placements: tuple[RulePlacement, ...]) -> Row | None:
+        """The same for a function that gets sizes, which depend on the outputs' placements."""
+        call, count = self._judged.call, len(self._rule.all_rows[0].outputs)
+        dims = max(len(slot.value.dims) for slot in call.slots if slot.kind == "sizes")
+        for of_outputs in itertools.product(
+            (REPLICATE, *map(shard, range(dims)), PARTIAL), repeat=count
+        ):
+            row = Row(placements, of_outputs)
+            if all(self._holds_with_outputs(row, mesh) for mesh in ((2,), (3,))):
+                return row
+        return None
+
+    def _holds_with_outputs(self, row: Row, mesh: Sequence[int]) -> bool:
+        trials = [
+            self._trial([row], mesh, shapes)
+            for shapes in shapes_for(self._inputs, [row], mesh, self._kinds)
+        ]
+        run = [trial for trial in trials if trial is not None]
+        is_right = all(
+            trial.problem is None
+            and all(trial.forward(at, [each]) is None for at, each in enumerate(row.outputs))
+            and not (self._has_backward and trial.backward([row]))
+            for trial in run
+        )
+        return is_right and bool(run)
 
     def _fails(self, row: Row, mesh: Sequence[int]) -> bool:
         for shapes in shapes_for(self._inputs, [row], mesh, self._kinds):

@@ -11,30 +11,20 @@ import torch
 from torch import Tensor
 
 from simmesh.rules.rule import RulePlacement
-
-
-def _chunks_of(indices: range, count: int) -> list[range]:
-    """The pieces of torch.chunk, and empty ones for the ranks that get none."""
-    each = -(-len(indices) // count)
-    return [indices[rank * each : (rank + 1) * each] for rank in range(count)]
+from simmesh.rules.sizes import chunks_of, strided_indices
 
 
 def chunks(tensor: Tensor, dim: int, count: int) -> list[Tensor]:
     """The pieces of a shard: those of torch.chunk, and empty ones for the ranks that get none."""
-    parts = _chunks_of(range(tensor.shape[dim]), count)
+    parts = chunks_of(range(tensor.shape[dim]), count)
     return [tensor.narrow(dim, part.start, len(part)) for part in parts]
-
-
-def _strided_indices(size: int, count: int, factor: int) -> list[list[int]]:
-    parts = _chunks_of(range(size), factor)
-    return [[i for part in parts for i in _chunks_of(part, count)[rank]] for rank in range(count)]
 
 
 def _strided_pieces(tensor: Tensor, placement: RulePlacement, count: int) -> list[Tensor]:
     size = tensor.shape[placement.dim]
     return [
         tensor.index_select(placement.dim, torch.tensor(indices, dtype=torch.int64))
-        for indices in _strided_indices(size, count, placement.split_factor)
+        for indices in strided_indices(size, count, placement.split_factor)
     ]
 
 
@@ -76,7 +66,7 @@ def whole(tensors: Sequence[Tensor], placement: RulePlacement) -> Tensor:
         return joined
     size = joined.shape[placement.dim]
     order = [
-        i for rank in _strided_indices(size, len(tensors), placement.split_factor) for i in rank
+        i for rank in strided_indices(size, len(tensors), placement.split_factor) for i in rank
     ]
     places = torch.empty(size, dtype=torch.int64)
     places[torch.tensor(order, dtype=torch.int64)] = torch.arange(size)
@@ -90,9 +80,9 @@ def fits(tensors: Sequence[Tensor], placement: RulePlacement) -> bool:
     shape, count = whole(tensors, placement).shape, len(tensors)
     dim = placement.dim % len(shape)
     parts: Sequence[Any] = (
-        _chunks_of(range(shape[dim]), count)
+        chunks_of(range(shape[dim]), count)
         if placement.kind == "shard"
-        else _strided_indices(shape[dim], count, placement.split_factor)
+        else strided_indices(shape[dim], count, placement.split_factor)
     )
     expected = [(*shape[:dim], len(part), *shape[dim + 1 :]) for part in parts]
     return expected == [tuple(tensor.shape) for tensor in tensors]

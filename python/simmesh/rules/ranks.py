@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
+from simmesh.rules.argument_sizes import OutputSizes, giving_sizes
 from simmesh.rules.calls import on_mesh
 from simmesh.rules.rule import Row
 from simmesh.rules.sizes import RuleInput, Shapes
@@ -40,6 +41,7 @@ class _Case:
 
     shapes: Shapes
     inputs: list[Spread]
+    sizes: OutputSizes | None = None
     outputs: list[Tensor] = field(default_factory=list)
     grads: list[Tensor] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
@@ -81,12 +83,17 @@ class RankTrials:
     communicated: bool = False
 
     def judge(
-        self, rows: Sequence[Row], mesh: Sequence[int], shapes: Sequence[Shapes], along: int | None
+        self,
+        rows: Sequence[Row],
+        mesh: Sequence[int],
+        shapes: Sequence[tuple[Shapes, OutputSizes | None]],
+        along: int | None,
     ) -> Found:
-        """Judges rows on a mesh at these sizes, up to the first mismatch. ``along`` is the mesh dim
-        of which the function gets the mesh; None gives it all of them.
+        """Judges rows on a mesh at these shapes, up to the first mismatch, with the sizes of
+        outputs for a function that gets them. ``along`` is the mesh dim of which the function gets
+        the mesh; None gives it all of them.
         """
-        cases = [self._case(rows, mesh, each) for each in shapes]
+        cases = [self._case(rows, mesh, *each) for each in shapes]
         self._run_whole(cases, rows, mesh, along)
         found = Found(refused={case.shapes: case.refused for case in cases if case.refused})
         cases = [case for case in cases if not case.refused]
@@ -105,13 +112,16 @@ class RankTrials:
                 break
         return found
 
-    def _case(self, rows: Sequence[Row], mesh: Sequence[int], shapes: Shapes) -> _Case:
+    def _case(
+        self, rows: Sequence[Row], mesh: Sequence[int], shapes: Shapes, sizes: OutputSizes | None
+    ) -> _Case:
         return _Case(
             shapes,
             [
                 spread(given, shape, [row.inputs[at] for row in rows], mesh, self.values)
                 for at, (given, shape) in enumerate(zip(self.inputs, shapes))
             ],
+            sizes,
         )
 
     def _run(self, body: Callable[[], Any], ranks: int, schedule: str = "fifo") -> Any:
@@ -129,7 +139,7 @@ class RankTrials:
             of_one = _sub_mesh([1] * len(mesh), along)
             for case in cases:
                 leaves = [leaf_of(each.of_whole.clone()) for each in case.inputs]
-                with on_mesh(of_one):
+                with on_mesh(of_one), giving_sizes(case.sizes):
                     try:
                         outputs = outputs_of(self.whole or self.function, leaves)
                     except TypeError:
@@ -186,7 +196,7 @@ class RankTrials:
         self, case: _Case, coordinate: Coordinate, mesh: DeviceMesh
     ) -> tuple[list[Tensor], list[Tensor]]:
         leaves = [leaf_of(each.of_ranks[coordinate].clone()) for each in case.inputs]
-        with on_mesh(mesh):
+        with on_mesh(mesh), giving_sizes(case.sizes, coordinate):
             outputs = outputs_of(self.function, leaves)
             grads: list[Tensor] = []
             if len(outputs) == len(case.outputs) and case.places:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import torch
 
+from simmesh.rules.argument_sizes import OutputSizes, letters_of
 from simmesh.rules.forms import Judged
 from simmesh.rules.rule import PARTIAL, REPLICATE, VARYING, Row, RulePlacement, shard
 from simmesh.rules.sizes import Shapes, shapes_for
@@ -167,6 +168,16 @@ class RowsJudge(ABC):
         if claims is None:
             return found
         return [shapes for shapes in found if claims(claimed, mesh, shapes)]
+
+    def _output_sizes(
+        self, rows: Sequence[Row], mesh: Sequence[int], shapes: Shapes
+    ) -> OutputSizes | None:
+        """The sizes of outputs, for a function that gets them."""
+        if not self._judged.call.takes_sizes:
+            return None
+        count = len(rows[0].outputs)
+        placements = [[row.outputs[at] for row in rows] for at in range(count)]
+        return OutputSizes(letters_of(self._inputs, shapes), placements, mesh)
 
     def _expect_outputs(self, rows: Sequence[Row], count: int) -> None:
         if count != len(rows[0].outputs):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simmesh.rules.rule import Row
+from simmesh.rules.rule import Row, RulePlacement
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -59,6 +59,25 @@ def input_of(entry: Any, at: int) -> RuleInput:
                 f"RuleInput, got {entry!r}"
             )
     return read
+
+
+def chunks_of(indices: range, count: int) -> list[range]:
+    """The pieces of torch.chunk, and empty ones for the ranks that get none."""
+    each = -(-len(indices) // count)
+    return [indices[rank * each : (rank + 1) * each] for rank in range(count)]
+
+
+def strided_indices(size: int, count: int, factor: int) -> list[list[int]]:
+    """The indices that each rank has of a strided shard."""
+    parts = chunks_of(range(size), factor)
+    return [[i for part in parts for i in chunks_of(part, count)[rank]] for rank in range(count)]
+
+
+def size_of_piece(size: int, placement: RulePlacement, count: int, rank: int) -> int:
+    """The size of a rank's piece of a dim that a shard cuts."""
+    if placement.kind == "shard":
+        return len(chunks_of(range(size), count)[rank])
+    return len(strided_indices(size, count, placement.split_factor)[rank])
 
 
 def _letters_cut(inputs: Sequence[RuleInput], rows: Sequence[Row]) -> list[str]:

@@ -20,6 +20,7 @@ from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 
+from simmesh.rules.argument_sizes import OutputSizes, giving_sizes, letters_of
 from simmesh.rules.calls import Call, unwrapped
 from simmesh.rules.objects import claims_of_lists
 from simmesh.rules.rule import REPLICATE, Row, Rule, resolved
@@ -67,7 +68,7 @@ def registered_rule(operator: Any, call: Call, inputs: Sequence[RuleInput]) -> R
     """The rule that the installed PyTorch has for an operator.
 
     Raises ValueError where it has none, and for sizes among the arguments that DTensor would change
-    on each rank: -1 stands for such a size.
+    on each rank: -1 stands for such a size, as do sizes in letters.
     """
     _expect_same_arguments(operator, call)
     single = _registry("op_single_dim_strategy_funcs").get(operator)
@@ -91,12 +92,14 @@ def _expect_same_arguments(operator: Any, call: Call) -> None:
     if place is None:
         return
     place = place[0] if isinstance(place, tuple) else place
+    if place < len(call.slots) and call.slots[place].kind == "sizes":
+        return
     arguments = call.arguments([None] * sum(call.is_tensor))
     sizes = arguments[place] if place < len(arguments) else ()
     if isinstance(sizes, (list, tuple)) and -1 not in sizes:
         raise ValueError(
-            f"[rules] {operator}: expected -1 among the sizes {list(sizes)}, since DTensor gives "
-            "each rank others, got none"
+            f"[rules] {operator}: expected letters, as in ['a', 'bc'], or -1 among the sizes "
+            f"{list(sizes)}, since DTensor gives each rank others, got none"
         )
 
 
@@ -247,7 +250,8 @@ class _Asked:
             for each, shape in zip(self.inputs, shapes)
         ]
         try:
-            lists = self.ask(tensors, ranks)
+            with giving_sizes(OutputSizes(letters_of(self.inputs, shapes))):
+                lists = self.ask(tensors, ranks)
         except Exception as error:  # a rule may refuse sizes
             self.failure = error
             return []

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from simmesh.rules.argument_sizes import OutputSizes, giving_sizes
 from simmesh.rules.pieces import difference, fits, outside_of_modes, pieces, repeated, whole
 from simmesh.rules.rule import REPLICATE, Row, RulePlacement
 from simmesh.rules.sizes import RuleInput, Shapes
@@ -227,19 +228,23 @@ class Trial:
         mesh: Sequence[int],
         placements: Sequence[Sequence[RulePlacement]],
         values: Values,
+        sizes: OutputSizes | None = None,
     ) -> None:
-        """``placements`` has those of each input, one a mesh dim.
+        """``placements`` has those of each input, one a mesh dim. ``sizes`` are those of outputs,
+        for a function that gets them.
 
         Raises FunctionRefuses where the function raises for the whole inputs.
         """
         self._function, self._mesh, self._values = function, tuple(mesh), values
+        self._sizes = sizes
         self._inputs = [
             spread(given, shape, placement, mesh, values)
             for given, shape, placement in zip(inputs, shapes, placements)
         ]
         self._leaves = [leaf_of(given.of_whole) for given in self._inputs]
         try:
-            self.outputs = outputs_of(function, self._leaves)
+            with giving_sizes(sizes):
+                self.outputs = outputs_of(function, self._leaves)
         except TypeError:
             raise
         except Exception as error:  # whatever a user's function raises
@@ -252,7 +257,8 @@ class Trial:
         for coordinate in itertools.product(*map(range, self._mesh)):
             leaves = [leaf_of(given.of_ranks[coordinate]) for given in self._inputs]
             try:
-                outputs = outputs_of(self._function, leaves)
+                with giving_sizes(self._sizes, coordinate):
+                    outputs = outputs_of(self._function, leaves)
             except Exception as error:  # whatever a user's function raises
                 rank = ", ".join(map(str, coordinate))
                 return Mismatch(

@@ -8,6 +8,7 @@ set(simmesh_public_headers
   core/engine/ranks/annotation.h
   # values that ranks share outside any collective, and the shortest schedule that fails
   core/engine/run/shared.h
+  core/engine/schedules/sampling.h
   core/engine/shrink_schedule.h
 
   # the elements of a tensor as Eigen's matrices

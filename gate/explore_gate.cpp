@@ -10,6 +10,7 @@
 #include "core/engine/search/search_state.h"
 #include "core/engine/shrink_schedule.h"
 #include "gate/runner.h"
+#include "gate/schedule_plan.h"
 
 namespace simmesh {
 
@@ -54,15 +55,23 @@ class Explorer {
   }
 
   // Each thread has a runner of its own, so that threads share nothing but the gate.
-  std::function<Outcome(std::uint64_t)> make_worker() const {
-    return [runner = std::make_shared<GateRunner>(gate_, options_)](std::uint64_t i) {
-      return runner->run({.schedule = runner->schedule_at(i)}).outcome;
+  std::function<Outcome(std::uint64_t)> make_worker(const SchedulePlan& plan) const {
+    return [runner = std::make_shared<GateRunner>(gate_, options_), &plan](std::uint64_t i) {
+      return runner->run({.schedule = plan.at(i, *runner)}).outcome;
     };
+  }
+
+  SchedulePlan make_plan() const {
+    SchedulePlan::Choice choice{request_.policy, request_.reseed_at, options_.seed};
+    if (!SchedulePlan::needs_first_run(choice)) return {choice, {}};
+    return {choice,
+            runner_.run({.schedule = runner_.schedule_at(0), .record_choices = true}).outcome};
   }
 
   void run_schedules() {
     std::set<std::uint64_t> hashes;
     auto total = std::uint64_t(request_.schedules);
+    const SchedulePlan plan = make_plan();
     std::optional<std::uint64_t> failing;
     run_ordered<Outcome>(
         {.count = total,
@@ -71,7 +80,7 @@ class Explorer {
              [&] {
                return goes_on({"schedules", found_.schedules, total});
              }},
-        [&] { return make_worker(); },
+        [&] { return make_worker(plan); },
         [&](std::uint64_t i, const Outcome& outcome) {
           if (i == 0) found_.data_hash = outcome.data_hash;
           ++found_.schedules;
@@ -86,8 +95,9 @@ class Explorer {
         });
     found_.distinct = hashes.size();
     if (failing)
-      note(
-          runner_.run({.schedule = runner_.schedule_at(*failing), .record_choices = true}).outcome);
+      note(runner_.run({.schedule = plan.at(*failing, runner_), .record_choices = true}).outcome);
+    else if (found_.certificate.empty())
+      found_.escape = plan.escape_text(found_.schedules);
   }
 
   // Names the gate and the options that change its runs.
@@ -207,6 +217,7 @@ std::string to_text(const GateExploration& found, const ExploreTextOptions& opti
   std::string text =
       fmt::format("gate {}{}{}\n", found.file, found.title.empty() ? "" : ": ", found.title);
   if (!found.certificate.empty()) text += found.certificate + "\n";
+  if (!found.escape.empty()) text += found.escape + "\n";
   if (!found.ok()) text += fmt::format("FAIL {}\n", found.failure);
   if (!found.report.empty()) text += found.report + "\n";
   if (!found.choices.empty())
@@ -226,6 +237,7 @@ std::string to_json(const GateExploration& found, const ExploreTextOptions& opti
                                       {"data_hash", fmt::format("{:016x}", found.data_hash)}});
   if (found.interrupted) json.set("interrupted", true);
   if (!found.certificate.empty()) json.set("certificate", found.certificate);
+  if (!found.escape.empty()) json.set("escape", found.escape);
   if (!found.ok()) json.set("failure", found.failure);
   if (!found.report.empty()) json.set("report", found.report);
   if (!found.choices.empty()) json.set("choices", found.schedule());

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/engine/reports/run_progress.h"
@@ -10,11 +12,23 @@
 
 namespace simmesh {
 
+// SchedulePolicyKind names how an exploration chooses its schedules: mixed alternates
+// between random and pct, the others are the schedules of their names.
+enum class SchedulePolicyKind { mixed, random, pct, pos, walk };
+
+// schedule_policy_kind reads "mixed", "random", "pct", "pos" or "walk". Raises a ValueError that
+// lists these.
+SchedulePolicyKind schedule_policy_kind(std::string_view text);
+
 // ExploreRequest bounds an exploration.
 struct ExploreRequest {
   std::int64_t schedules = 1'000;
   // exhaustive runs one schedule of each class of equivalent schedules, and at most `schedules`.
   bool exhaustive = false;
+  // The way in which schedules are chosen; and the step from which on they differ from the first
+  // one, which is then the first seeded one.
+  SchedulePolicyKind policy = SchedulePolicyKind::mixed;
+  std::optional<std::uint64_t> reseed_at = {};
   // The exploration ends after the first run if that proves the result for all schedules, because
   // nothing in it depends on the order (Outcome::touches is empty).
   bool takes_certificate = true;
@@ -38,6 +52,7 @@ struct GateExploration {
   std::uint64_t distinct = 0;   // number of different schedule hashes among them
   std::uint64_t data_hash = 0;  // of the first run
   std::string certificate;      // the proof that one run stands for all; empty without one
+  std::string escape;           // the chance that a bug escaped all runs, where it is known
   std::string failure;          // under the shortest failing schedule; empty if none fails
   std::string report;           // of the failing run, if a rank failed or a deadlock occurred
   std::vector<RankId> choices;  // all choices of the shortest failing schedule

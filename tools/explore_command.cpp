@@ -89,6 +89,15 @@ void add_explore_command(CLI::App& program, int& status) {
       ->check(whole_number(1, 1'000'000'000));
   app->add_flag("--exhaustive", arguments->request.exhaustive,
                 "run one schedule of each class of equivalent schedules; for small worlds");
+  app->add_option_function<std::string>(
+         "--policy",
+         [arguments](const std::string& text) {
+           arguments->request.policy = schedule_policy_kind(text);
+         },
+         "how schedules are chosen: mixed, random, pct, pos or walk")
+      ->type_name("POLICY=mixed");
+  app->add_option("--reseed-at", arguments->request.reseed_at,
+                  "let all schedules begin as the first one, and differ from this step on");
   app->add_flag("!--no-certificate", arguments->request.takes_certificate,
                 "run all schedules, even if the first run proves the result for all of them");
   app->add_option("--shard", arguments->request.shard,

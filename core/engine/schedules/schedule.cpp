@@ -9,6 +9,7 @@
 #include "core/check/error.h"
 #include "core/check/read_file.h"
 #include "core/engine/schedules/random_stream.h"
+#include "core/engine/schedules/sampling.h"
 #include "core/engine/schedules/schedule_listener.h"
 
 namespace simmesh {
@@ -209,6 +210,20 @@ bool parse_integer(std::string_view text, Integer& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+std::vector<std::uint64_t> parse_steps(std::string_view text) {
+  std::vector<std::uint64_t> steps;
+  while (!text.empty()) {
+    std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(item.size() + 1, text.size()));
+    std::uint64_t count = 0;
+    if (!parse_integer(item, count) || count > std::uint64_t(1) << 32)
+      raise(ErrorKind::value_error, "engine/schedule",
+            "expected the number of steps of each rank, such as walk:6,6,4, got '{}'", item);
+    steps.push_back(count);
+  }
+  return steps;
+}
+
 }  // namespace
 
 Schedule Schedule::fifo() {
@@ -272,6 +287,10 @@ Schedule Schedule::parse(std::string_view text) {
   if (text == "seeded") return seeded();
   if (std::uint64_t seed = 0; parse_integer(after("seeded:"), seed)) return seeded(seed);
   if (int depth = 0; parse_integer(after("pct:"), depth)) return pct({.depth = depth});
+  if (text == "pos") return pos_schedule();
+  if (std::uint64_t seed = 0; parse_integer(after("pos:"), seed)) return pos_schedule(seed);
+  if (text == "walk") return walk_schedule();
+  if (auto steps = after("walk:"); !steps.empty()) return walk_schedule(parse_steps(steps));
   if (auto choices = after("choices:"); !choices.empty()) return replay(choices);
   if (text.substr(0, 7) == "guided:") return guided(choices_from_string(text.substr(7)));
   if (auto path = after("replay:"); !path.empty()) {
@@ -283,8 +302,8 @@ Schedule Schedule::parse(std::string_view text) {
     return result;
   }
   raise(ErrorKind::value_error, "engine/schedule",
-        "expected fifo, seeded, seeded:SEED, pct:D, replay:FILE, choices:LIST or guided:LIST, got "
-        "'{}'",
+        "expected fifo, seeded, seeded:SEED, pct:D, pos, pos:SEED, walk, walk:LIST, replay:FILE, "
+        "choices:LIST or guided:LIST, got '{}'",
         text);
 }
 

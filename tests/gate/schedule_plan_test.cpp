@@ -1,0 +1,55 @@
+#include "gate/schedule_plan.h"
+
+#include <gmock/gmock.h>
+
+#include "gate/explore_gate.h"
+#include "tests/expect_error.h"
+
+namespace simmesh {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string planned = "[mesh]\nshape = [3]\n[parallel]\nreplicate = {}\n";
+
+// If this fails, an option changes nothing, or changes results that no schedule may change.
+TEST(SchedulePlan, EachPolicyGivesSchedulesOfItsOwn) {
+  GateFile gate = gate_from_text(planned, "g.toml");
+  ExploreRequest request{.schedules = 20, .takes_certificate = false};
+  GateExploration mixed = explore_gate(gate, {}, request);
+  for (const char* policy : {"random", "pct", "pos", "walk"}) {
+    request.policy = schedule_policy_kind(policy);
+    GateExploration found = explore_gate(gate, {}, request);
+    EXPECT_TRUE(found.ok()) << to_text(found, {});
+    EXPECT_EQ(found.data_hash, mixed.data_hash);
+    EXPECT_GT(found.distinct, 5u) << policy;
+  }
+  request.reseed_at = 1'000'000;
+  EXPECT_LE(explore_gate(gate, {}, request).distinct, 2u) << "the first one, and its other seed";
+  request.reseed_at = 3;
+  EXPECT_GT(explore_gate(gate, {}, request).distinct, 5u);
+}
+
+// With 2 ranks and 10 steps one run of pct:3 finds a bug of depth 1, 2 or 3 with a chance of 1/2,
+// 1/20 or 1/200; after 10 runs it is still there with 0.5^10, 0.95^10 or 0.995^10.
+TEST(SchedulePlan, SaysWhichChanceABugStillHas) {
+  Outcome first{.choices = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1}};
+  SchedulePlan plan({.kind = SchedulePolicyKind::pct}, first);
+  EXPECT_EQ(
+      plan.escape_text(10),
+      "a bug of depth 1, 2 or 3 is still there with a chance of at most 0.098 %, 60 % or 95 %: "
+      "10 runs of pct:3, 2 ranks, 10 steps");
+  EXPECT_EQ(SchedulePlan({.kind = SchedulePolicyKind::pos}, first).escape_text(10), "");
+  GateFile gate = gate_from_text(planned, "g.toml");
+  ExploreRequest request{
+      .schedules = 9, .policy = SchedulePolicyKind::pct, .takes_certificate = false};
+  EXPECT_THAT(to_text(explore_gate(gate, {}, request), {}), HasSubstr("9 runs of pct:3, 3 ranks"));
+}
+
+TEST(SchedulePlan, NamesThePolicies) {
+  testing::expect_error([] { schedule_policy_kind("best"); }, ErrorKind::value_error,
+                        "expected the policy mixed, random, pct, pos or walk, got 'best'");
+}
+
+}  // namespace
+}  // namespace simmesh

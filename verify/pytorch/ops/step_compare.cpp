@@ -37,12 +37,12 @@ void add_moves(const PlacementLists& given, const PlacementLists& used,
       moves.push_back(fmt::format("{} -> {}", kinds_of(given[i]), kinds_of(used[i])));
 }
 
-std::string in_words(std::vector<std::string> moves) {
+std::string steps_in_words(std::vector<std::string> moves) {
   std::sort(moves.begin(), moves.end());
   return moves.empty() ? "none" : join_text(moves, "; ");
 }
 
-std::string in_words(const PlacementLists& lists) {
+std::string steps_in_words(const PlacementLists& lists) {
   std::vector<std::string> words;
   for (const Placements& placements : lists) words.push_back(to_string(PlacementSpan(placements)));
   return fmt::format("[{}]", join_text(words, "; "));
@@ -69,8 +69,8 @@ void compare_step(const FunctionStep& step, const std::string& who, const std::v
   }
   if (other == nullptr) return;
   report.mismatch(fmt::format("{}: {}: expected {} -> {}, got {} -> {}", who, step.op.name,
-                              in_words(used), in_words(outputs), in_words(placed(other->used)),
-                              in_words(other->outputs)));
+                              steps_in_words(used), steps_in_words(outputs),
+                              steps_in_words(placed(other->used)), steps_in_words(other->outputs)));
 }
 
 }  // namespace
@@ -80,8 +80,8 @@ void compare_steps(const std::vector<FunctionStep>& steps, const std::vector<See
   std::vector<std::string> expected, actual;
   for (const FunctionStep& step : steps) add_moves(placed(step.given), placed(step.used), expected);
   for (const SeenOp& op : seen) add_moves(placed(op.given), placed(op.used), actual);
-  report.expect_equal("steps: redistributed tensors", in_words(std::move(expected)),
-                      in_words(std::move(actual)));
+  report.expect_equal("steps: redistributed tensors", steps_in_words(std::move(expected)),
+                      steps_in_words(std::move(actual)));
   for (std::size_t i = 0; i < steps.size(); ++i)
     compare_step(steps[i], fmt::format("steps.{}", i), seen, report);
 }

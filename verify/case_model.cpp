@@ -105,6 +105,23 @@ Schema node_schema() {
   });
 }
 
+Schema pipeline_model_schema() {
+  using namespace schema;
+  return named("model of a pipeline", [] {
+    std::vector<Choice> choices = node_choices();
+    choices.push_back({"sum", {}});
+    choices.push_back({"take", {required("index", integer({.min = 0, .max = 64}))}});
+    choices.push_back({"gate", {}});
+    choices.push_back({"counter", {}});
+    choices.push_back({"boom", {required("after", integer({.min = 0}))}});
+    choices.push_back({"dict", {}});
+    Schema child =
+        object_by("kind", std::move(choices), {required("name", text()), optional("ac", flag())});
+    return object({required("name", any_text()), required("kind", word({"sequential"})),
+                   required("children", list(child, {.min = 1}))});
+  });
+}
+
 Schema optimizer_schema() {
   using namespace schema;
   Field lr = required("lr", number()), weight_decay = required("weight_decay", number());

@@ -10,6 +10,10 @@ namespace simmesh {
 Schema node_schema();
 Schema optimizer_schema();
 
+// pipeline_model_schema is a sequential, of nodes that pipelines have too: see
+// verify/pipeline/stage_modules.h.
+Schema pipeline_model_schema();
+
 // model_fields are the fields that read_model reads.
 schema::Fields model_fields();
 

@@ -45,7 +45,9 @@ void expect_raises(CaseReport& report, std::string_view who, const CaseField& ra
   if (!error) return report.mismatch(fmt::format("{}: expected {}, got no error", who, type));
   if (is_accident(raises)) return;
   std::string raised(to_string(error->kind()));
-  if (raised != type)
+  // A RuntimeError about tensors between stages.
+  bool is_of_metadata = type == "PipeliningMetadataError" && raised == "RuntimeError";
+  if (raised != type && !is_of_metadata)
     report.mismatch(fmt::format("{}: expected {}, got {} ({})", who, type, raised, error->what()));
   report.expect_words(fmt::format("{}: ", who), raises, error->what());
 }

@@ -76,18 +76,28 @@ def of_fabric() -> list[Any]:
     return [*found, *(each.detach() for each in model.parameters())]
 
 
-def of_trainer() -> list[Any]:
-    """DDP by the Trainer of transformers, with a model of its own."""
+def small_llama() -> Any:
+    """The configuration of a small Llama."""
+    import transformers
+
+    return transformers.LlamaConfig(
+        vocab_size=64, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=32,
+    )  # fmt: skip
+
+
+def _unchanged(trainer: Any) -> None:
+    """Leaves what trains as it is."""
+
+
+def of_trainer(change: Callable[[Any], None] = _unchanged) -> list[Any]:
+    """DDP by the Trainer of transformers, with a model of its own. ``change`` gets the trainer."""
     import tempfile
 
     import transformers
 
-    config = transformers.LlamaConfig(
-        vocab_size=64, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
-        num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=32,
-    )  # fmt: skip
     torch.manual_seed(0)
-    model = transformers.LlamaForCausalLM(config)
+    model = transformers.LlamaForCausalLM(small_llama())
     tokens = torch.randint(0, 64, (32, 9), generator=torch.Generator().manual_seed(3))
     rows = [{"input_ids": row, "labels": row} for row in tokens]
     with tempfile.TemporaryDirectory() as folder:
@@ -96,13 +106,14 @@ def of_trainer() -> list[Any]:
             report_to=[], logging_steps=1, save_strategy="no", disable_tqdm=True,
         )  # fmt: skip
         trainer = transformers.Trainer(model=model, args=arguments, train_dataset=rows)
+        change(trainer)
         trainer.train()
     losses = [line["loss"] for line in trainer.state.log_history if "loss" in line]
     return [*losses, *(each.detach() for each in model.parameters())]
 
 
-def of_deepspeed(stage: int) -> list[Any]:
-    """DeepSpeed's engine, with a ZeRO stage."""
+def of_deepspeed(stage: int, change: Callable[[Any], None] = _unchanged) -> list[Any]:
+    """DeepSpeed's engine, with a ZeRO stage. ``change`` gets the engine."""
     import deepspeed
 
     # It compiles an operator for sums in shared memory otherwise, which takes a minute.
@@ -117,6 +128,7 @@ def of_deepspeed(stage: int) -> list[Any]:
             "zero_optimization": {"stage": stage, "stage3_param_persistence_threshold": 0},
         },
     )
+    change(engine)
     found: list[Any] = []
     for batch in batches(rank()):
         loss = engine(batch).pow(2).mean()
@@ -161,16 +173,59 @@ def of_megatron() -> list[Any]:
     return [*found, *(each.detach() for each in parts.parameters())]
 
 
+def of_tensor_parallel_plan() -> list[Any]:
+    """A Llama of transformers that its own plan cuts over the ranks when it is loaded."""
+    import transformers
+
+    folder = os.path.join(sys.argv[2], "model")
+    if rank() == 0:
+        torch.manual_seed(0)
+        transformers.LlamaForCausalLM(small_llama()).save_pretrained(folder)
+    torch.distributed.init_process_group("gloo")
+    torch.distributed.barrier()
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, tp_plan="auto", dtype=torch.float32
+    )
+    tokens = torch.arange(16).view(2, 8)
+    loss = model(tokens, labels=tokens).loss
+    loss.backward()
+    made = model.generate(tokens[:, :4], max_new_tokens=4, do_sample=False)
+    gradients = [each.grad for each in model.parameters() if each.grad is not None]
+    return [loss.detach(), made, *(getattr(each, "_local_tensor", each) for each in gradients)]
+
+
 PROGRAMS: dict[str, Callable[[], list[Any]]] = {
     "accelerate": of_accelerate,
     "lightning_fabric": of_fabric,
     "transformers": of_trainer,
+    "transformers-tp": of_tensor_parallel_plan,
     "deepspeed-0": lambda: of_deepspeed(0),
     "deepspeed-1": lambda: of_deepspeed(1),
     "deepspeed-2": lambda: of_deepspeed(2),
     "deepspeed-3": lambda: of_deepspeed(3),
     "megatron": of_megatron,
 }
+
+#: What each program is, as the table of the page says it.
+TITLES = {
+    "accelerate": "`Accelerator` with DDP, a shuffled loader that it splits, clipping, `gather`; 4 "
+                  "steps",
+    "lightning_fabric": "`Fabric` with DDP, clipping, `all_gather`; 4 steps",
+    "transformers": "`Trainer` with DDP of a small Llama; 4 steps",
+    "transformers-tp": 'a small Llama loaded with `tp_plan="auto"`: loss, gradients, `generate`',
+    "deepspeed-0": "its engine with ZeRO 0, AdamW, clipping; 4 steps",
+    "deepspeed-1": "the same with ZeRO 1",
+    "deepspeed-2": "the same with ZeRO 2",
+    "deepspeed-3": "the same with ZeRO 3",
+    "megatron": "`parallel_state`, vocabulary embedding, column and row linear layers, vocabulary "
+                "cross entropy; 4 steps",
+}  # fmt: skip
+
+#: Scripts that packages bring with them, which say themselves whether they pass.
+OWN_SCRIPTS = {
+    "accelerate": ("accelerate.test_utils.scripts.test_script",
+                   "accelerate.test_utils.scripts.test_sync"),
+}  # fmt: skip
 
 if __name__ == "__main__":
     torch.set_num_threads(1)

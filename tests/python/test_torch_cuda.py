@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, Callable
 
@@ -330,6 +331,56 @@ def test_a_race_is_found_under_cudas_names() -> None:
 
     with pytest.raises(simmesh.SpmdFailure, match=r"device='cuda'|expected equal bits"):
         simmesh.spmd(world_size=RANKS, device="cuda")(program)()
+
+
+def flexible_attention() -> list[float]:
+    """The greatest differences of flex attention and its gradients from PyTorch's attention."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    torch.manual_seed(0)
+    operands = [torch.randn(1, 2, 128, 16, device="cuda", requires_grad=True) for _ in range(3)]
+    mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 128, 128, device="cuda")
+    results = []
+    for attend, options in (
+        (flex_attention, {"block_mask": mask}),
+        (nn.functional.scaled_dot_product_attention, {"is_causal": True}),
+    ):
+        result = attend(*operands, **options)
+        results.append([result.detach(), *torch.autograd.grad(result.square().sum(), operands)])
+    return [(one - other).abs().max().item() for one, other in zip(*results, strict=True)]
+
+
+def test_flex_attention_has_gradients() -> None:
+    """Would fail if it were refused, as PyTorch refuses its gradients on CPUs."""
+    # Rows of 128 numbers about 1 are added up in two orders: some 128 roundings of 2^-24.
+    assert all(each < 2.0**-15 for each in on_ranks(flexible_attention, timeout=300)[0])
+
+
+def threads_and_workers(local: str) -> list[float]:
+    """Computes on a thread of its own, and loads batches by processes."""
+    torch.manual_seed(0)
+    model = nn.Linear(4, 4).cuda()
+    x = torch.ones(2, 4, device="cuda") * dist.get_rank()
+    found: list[torch.Tensor] = []
+    thread = threading.Thread(target=lambda: found.append(model(x.to("cuda")).sum().to("cuda")))
+    thread.start()
+    thread.join()
+    model(x).sum().backward()
+    dist.all_reduce(model.weight.grad)
+    rows = torch.utils.data.TensorDataset(torch.arange(8.0))
+    for method in ("fork", "spawn"):
+        loader = torch.utils.data.DataLoader(
+            rows, batch_size=4, num_workers=1, multiprocessing_context=method, pin_memory=True
+        )
+        found += [batch.cuda().sum() for (batch,) in loader]
+    return [each.item() for each in found[1:]]
+
+
+@pytest.mark.parametrize("local", ["plain", "exact"])
+def test_threads_and_workers_know_the_names(local: str) -> None:
+    """Would fail if a thread or a loader of a rank, or exact operators, lost CUDA's names."""
+    found = on_ranks(threads_and_workers, local, local=local, timeout=300)
+    assert found == [[6.0, 22.0, 6.0, 22.0]] * RANKS
 
 
 def test_the_command_takes_the_device(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import torch.cuda._pin_memory_utils
 import torch.distributed as dist
 import torch.distributed.device_mesh
 import torch.distributed.distributed_c10d as c10d
+import torch.nn.attention.flex_attention
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from simmesh import _core
@@ -39,6 +40,8 @@ def install(patches: Patches) -> None:
             patches.in_ranks(kind, name, _copy_storage)
     for name in ("pin_memory", "unpin_memory"):
         patches.in_ranks(torch.cuda._pin_memory_utils, name, _change_nothing)
+    # Uncompiled, it is made of operators that have gradients on the CPU, too.
+    patches.in_ranks(torch.nn.attention.flex_attention, "_validate_device", _change_nothing)
     for owner in (torch.autograd, torch.autograd.graph):
         patches.around_in_ranks(owner, "_engine_run_backward", _run_backward)
     for owner in (dist, c10d):

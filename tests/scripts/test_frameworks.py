@@ -1,0 +1,39 @@
+"""The table of frameworks: which rows are red, and where the table goes."""
+
+from __future__ import annotations
+
+import pytest
+
+from frameworks import BEGIN, END, Ended, Row, table, with_table
+
+PASSED, FAILED = Ended("", 4.0), Ended("ValueError: no", 2.0)
+
+
+def row(gloo: Ended, ranks: Ended, has_values: bool = True, differs: bool = False) -> Row:
+    """A row of the table."""
+    return Row("framework", "1.0", "a training", gloo, ranks, has_values, differs)
+
+
+def test_a_row_is_red_where_ranks_alone_fail_or_differ() -> None:
+    """Would fail if a failure on ranks, or other bits, passed."""
+    assert row(PASSED, FAILED).is_red and row(PASSED, PASSED, differs=True).is_red
+    assert not row(FAILED, FAILED).is_red and not row(FAILED, PASSED).is_red
+    assert not row(PASSED, PASSED).is_red
+
+
+def test_cells_say_verdict_and_time() -> None:
+    """Would fail if the table hid a failure, or said of a script that its bits are equal."""
+    assert row(PASSED, Ended("", 2.0)).cells[3:] == ("passes, 4.0 s", "equal bits, 2.0 s", "2.0")
+    assert row(PASSED, PASSED, has_values=False).cells[4] == "passes, 4.0 s"
+    assert row(PASSED, PASSED, differs=True).cells[4] == "other bits, 4.0 s"
+    assert row(FAILED, PASSED).cells[3:5] == ("fails: `ValueError: no`, 2.0 s", "passes, 4.0 s")
+
+
+def test_the_table_of_a_page_is_renewed() -> None:
+    """Would fail if the rest of the page changed."""
+    new = table([row(PASSED, PASSED)])
+    assert with_table(f"before\n{BEGIN}old\n{END}behind\n", new) == (
+        f"before\n{BEGIN}{new}{END}behind\n"
+    )
+    with pytest.raises(ValueError, match="expected a page with the lines"):
+        with_table("a page\n", new)

@@ -25,7 +25,8 @@ from simmesh.rules.pytorch.page import page
 from simmesh.rules.pytorch.propagation import Call, quiet
 from simmesh.rules.pytorch.recorded import recorded, release_of
 from simmesh.rules.pytorch.report import Report
-from simmesh.rules.pytorch.samples import calls_of, made_calls, opinfos, with_negative_dim
+from simmesh.rules.pytorch.samples import calls_of, opinfos, with_negative_dim
+from simmesh.rules.pytorch.schema_samples import made_calls
 from simmesh.rules.pytorch.survey import Finding, Judge, Survey
 
 ROOT = Path(__file__).parents[2]
@@ -153,7 +154,16 @@ def test_samples_reach_backward_and_dims_from_the_end() -> None:
     assert aten._softmax_backward_data.default in calls
     call = with_negative_dim(Call(aten.cumsum.default, (_values(5, 3), 1), {}))
     assert call is not None and call.args[1] == -1
-    assert made_calls(aten._foreach_add.List)
+    for op in (
+        aten._foreach_add.List,
+        aten._foreach_add.Tensor,
+        aten._foreach_addcmul_.Tensor,
+        aten._fused_adam_.default,
+        aten._index_put_impl_.default,
+        aten.clip.default,
+        aten.linalg_matrix_exp.default,
+    ):
+        assert made_calls(op), op
 
 
 def test_part_of_the_rules_is_as_listed() -> None:

@@ -43,8 +43,8 @@ class RuleSizes:
 
 @dataclass(frozen=True)
 class OutputSizes:
-    """What the sizes of outputs follow from: those of the inputs' letters, and on ranks the
-    placements of each output, one a mesh dim.
+    """The source of outputs' sizes: those of the inputs' letters, and on ranks the placements of
+    each output, one a mesh dim.
     """
 
     letters: Mapping[str, int]

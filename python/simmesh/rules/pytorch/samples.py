@@ -1,8 +1,7 @@
 """Sample calls of PyTorch's operators: those that its OpInfo samples make, and some of our own.
 
 A sample runs forward and backward while a mode notes each aten call. Operators in place and with
-``out=`` get the calls of their plain form; for operators that no sample reaches, arguments are made
-after the schema.
+``out=`` get the calls of their plain form.
 """
 
 from __future__ import annotations
@@ -266,56 +265,6 @@ def _with_out(op: Op, calls: Calls) -> list[Call]:
             made = {out: torch.zeros_like(each) for out, each in zip(outs, results)}
             if len(results) == len(outs):
                 found.append(Call(op, call.args, {**call.kwargs, **made}))
-    return found
-
-
-def _tensor(shape: Iterable[int], dtype: torch.dtype) -> Tensor:
-    if dtype == torch.bool:
-        return torch.randint(0, 2, list(shape)).bool()
-    if not dtype.is_floating_point:
-        return torch.randint(-9, 10, list(shape))
-    return torch.randn(list(shape), dtype=dtype)
-
-
-def _argument(argument: Any, shape: tuple[int, ...], dtype: torch.dtype) -> Any:
-    """A value of the type that the schema names; small numbers for numbers."""
-    kind = str(argument.type)
-    if argument.has_default_value():
-        return argument.default_value
-    if kind == "Tensor":
-        return _tensor(shape, dtype)
-    if kind == "List[Tensor]":
-        return [_tensor(shape, dtype), _tensor((2, *shape[1:]), dtype)]
-    if kind.startswith("Optional"):
-        return None
-    simple = {
-        "number": 2, "float": 0.5, "int": 0, "bool": False, "str": "none",
-        "List[number]": [2, 3], "List[float]": [0.5, 0.25], "List[int]": [0],
-    }  # fmt: skip
-    if kind not in simple:
-        raise ValueError(f"no value for {kind}")
-    return simple[kind]
-
-
-def made_calls(op: Op) -> list[Call]:
-    """Calls with arguments made after the operator's schema, where the operator takes them."""
-    found = []
-    for dtype in (torch.float64, torch.int64, torch.bool):
-        for shape in ((5, 3), (4, 2), (3,), (1, 3), (0, 3)):
-            torch.manual_seed(0)
-            with contextlib.suppress(Exception):
-                args, kwargs = [], {}
-                for argument in op._schema.arguments:
-                    value = _argument(argument, shape, dtype)
-                    if not argument.kwarg_only:
-                        args.append(value)
-                    elif not argument.has_default_value():
-                        kwargs[argument.name] = value
-                call = prepared(Call(op, tuple(args), kwargs))
-                again = prepared(call)
-                op(*again.args, **again.kwargs)
-                if call.tensors:
-                    found.append(call)
     return found
 
 

@@ -5,6 +5,7 @@ A unit runs in a process of its own, since a sample of unusual sizes can end the
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import signal
@@ -19,6 +20,7 @@ import torch
 
 from simmesh.rules.pytorch import samples
 from simmesh.rules.pytorch.propagation import quiet, rules_of_pytorch
+from simmesh.rules.pytorch.schema_samples import made_calls
 from simmesh.rules.pytorch.survey import Judge, Survey, name_of
 
 Op = Any  # torch._ops.OpOverload
@@ -71,13 +73,12 @@ class Units:
         """Judges a unit in a process of its own. ``reached`` has operators that BY_SCHEMA leaves
         out.
         """
-        left_out = set(reached)
+        if name == BY_SCHEMA:
+            return self._by_schema(set(reached))
 
         def judge(is_forward: bool) -> Survey:
             torch.set_num_threads(1)
             with quiet():
-                if name == BY_SCHEMA:
-                    return self._by_schema(left_out)
                 return self._of_opinfo(name, is_forward)
 
         result = _in_a_process(lambda: judge(False)) or _in_a_process(lambda: judge(True))
@@ -98,16 +99,19 @@ class Units:
         return judge.survey
 
     def _by_schema(self, left_out: set[str]) -> Survey:
-        judge = Judge()
+        """Judges each operator in a process of its own, since arguments that nobody thought of can
+        end it.
+        """
+        total = Survey()
         for op in sorted(self._rules, key=name_of):
             if name_of(op) in left_out:
                 continue
-            calls = samples.made_calls(op)
-            if not calls:
-                judge.survey.skipped[name_of(op)] = "no sample calls it"
-            for call in calls:
-                judge.judge(call)
-        return judge.survey
+            found = _in_a_process(functools.partial(_of_schema, op))
+            if found is None:
+                total.skipped[name_of(op)] = "its samples end the process"
+            else:
+                total.merge(found)
+        return total
 
     def chosen(self, is_named: Callable[[str], bool]) -> Iterator[Survey]:
         """Judges units that are named, the named operators of other units, and those that only
@@ -126,6 +130,18 @@ class Units:
         if rest:
             left_out = {name_of(op) for op in self._rules if op not in rest}
             yield self.survey(BY_SCHEMA, left_out)
+
+
+def _of_schema(op: Op) -> Survey:
+    torch.set_num_threads(1)
+    judge = Judge()
+    with quiet():
+        calls = made_calls(op)
+        if not calls:
+            judge.survey.skipped[name_of(op)] = "no sample calls it"
+        for call in calls:
+            judge.judge(call)
+    return judge.survey
 
 
 def _in_a_process(function: Callable[[], Survey]) -> Survey | None:

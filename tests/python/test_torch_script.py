@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from simmesh.torch.script import read_script
+
 SCRIPT = """
 import sys, torch, torch.distributed as dist
 class Own:
@@ -208,6 +212,18 @@ def test_a_module_is_run_by_its_name(tmp_path: Path) -> None:
     assert "reproduce: python -m simmesh.torch --ranks 2" in failed.stderr
     assert failed.stderr.rstrip().endswith("-m framework.train fail")
     assert command(tmp_path, "-m", "framework.missing").returncode == 2
+
+
+def test_a_script_is_read_in_the_encoding_that_it_names(tmp_path: Path) -> None:
+    """Would fail if a script that Python runs were refused, or an error didn't name the file."""
+    script = tmp_path / "old.py"
+    script.write_bytes(b"# -*- coding: latin-1 -*-\nname = '\xe9'\n")
+    main = read_script(script).main()
+    exec(read_script(script).code, vars(main))
+    assert main.name == "\u00e9"
+    script.write_bytes(b"name = '\xe9'\n")
+    with pytest.raises(SyntaxError, match=re.escape("old.py")):
+        read_script(script)
 
 
 def test_torchruns_own_words_start_ranks(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ _SPAWNING = ("spawn", "start_processes")
 Runner = Callable[[Callable[[int], Any], int], Run]
 
 
-def spawns_ranks(source: str) -> bool:
+def spawns_ranks(source: bytes) -> bool:
     """True if the script names ``torch.multiprocessing`` and one of its functions that start
     processes and wait for them.
     """

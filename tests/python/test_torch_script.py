@@ -8,6 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from simmesh.torch.__main__ import parser, run_program
+from simmesh.torch.script import read_script
+
 SCRIPT = """
 import sys, torch, torch.distributed as dist
 class Own:
@@ -208,6 +213,27 @@ def test_a_module_is_run_by_its_name(tmp_path: Path) -> None:
     assert "reproduce: python -m simmesh.torch --ranks 2" in failed.stderr
     assert failed.stderr.rstrip().endswith("-m framework.train fail")
     assert command(tmp_path, "-m", "framework.missing").returncode == 2
+
+
+def test_a_script_is_read_in_the_encoding_that_it_names(tmp_path: Path) -> None:
+    """Would fail if a script that Python runs were refused, or an error didn't name the file."""
+    script = tmp_path / "old.py"
+    script.write_bytes(b"# -*- coding: latin-1 -*-\nname = '\xe9'\n")
+    main = read_script(script).main()
+    exec(read_script(script).code, vars(main))
+    assert main.name == "\u00e9"
+    assert run_program(parser().parse_args(["--ranks", "1", str(script)])) == 0
+    script.write_bytes(b"name = '\xe9'\n")
+    with pytest.raises(SyntaxError, match=re.escape("old.py")):
+        read_script(script)
+
+
+def test_no_schedules_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Would fail if a run under no schedule passed, or ended with a traceback."""
+    (tmp_path / "train.py").write_text("")
+    options = parser().parse_args(["--schedules", "0", str(tmp_path / "train.py")])
+    assert run_program(options) == 2
+    assert "--schedules: expected a number of at least 1, got 0" in capsys.readouterr().err
 
 
 def test_torchruns_own_words_start_ranks(tmp_path: Path) -> None:

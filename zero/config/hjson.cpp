@@ -93,7 +93,7 @@ class HjsonReader {
     std::string rest(text_.substr(before.size(), 20));
     raise(ErrorKind::value_error, "zero/config", "line {}: expected JSON or Hjson, {}, got {}",
           std::count(before.begin(), before.end(), '\n') + 1, expected,
-          rest.empty() ? "the end" : JsonValue(rest).text());
+          rest.empty() ? "the end of the text" : JsonValue(rest).text());
   }
 
   // Skips white space and comments.
@@ -257,10 +257,15 @@ JsonValue parse_hjson(std::string_view text) { return HjsonReader(text).root(); 
 
 JsonValue read_hjson_file(const std::string& path) {
   constexpr std::size_t bytes_max = std::size_t(1) << 26;
-  return parse_hjson(read_file({.where = "zero/config",
+  std::string text = read_file({.where = "zero/config",
                                 .what = "a DeepSpeed configuration",
                                 .path = path,
-                                .bytes_max = bytes_max}));
+                                .bytes_max = bytes_max});
+  try {
+    return parse_hjson(text);
+  } catch (const Error& error) {
+    throw Error(error.kind(), "zero/config", fmt::format("{}: {}", path, error.message()));
+  }
 }
 
 }  // namespace simmesh::zero

@@ -21,7 +21,7 @@ namespace simmesh::zero {
 JsonValue parse_hjson(std::string_view text);
 
 // read_hjson_file reads a file. Raises a ValueError that names it if it can't be read, as a folder
-// can't.
+// can't, and where its text isn't Hjson.
 JsonValue read_hjson_file(const std::string& path);
 
 }  // namespace simmesh::zero

@@ -26,13 +26,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run_program(options: argparse.Namespace) -> int:
     """Runs what the options name, and returns the command's exit status."""
-    if options.schedule is None:
-        schedules = list(schedules_to_try(options.schedules))
-    else:
-        schedules = [Schedule("fifo"), Schedule(options.schedule, options.schedule_seed)]
     folder = os.getcwd() if options.module else str(Path(options.script).parent)
     sys.path.insert(0, folder)
     try:
+        schedules = _schedules(options)
         trials = _Trials(options)
         found = explore(trials.run, schedules, shrinkable=lambda each: options.schedule is None)
     except (OSError, SyntaxError, ValueError) as error:
@@ -55,6 +52,15 @@ def run_program(options: argparse.Namespace) -> int:
     return 0
 
 
+def _schedules(options: argparse.Namespace) -> list[Schedule]:
+    """The schedules to run under. Raises ValueError for a number below 1."""
+    if options.schedule is not None:
+        return [Schedule("fifo"), Schedule(options.schedule, options.schedule_seed)]
+    if options.schedules < 1:
+        raise ValueError(f"--schedules: expected a number of at least 1, got {options.schedules}")
+    return list(schedules_to_try(options.schedules))
+
+
 class _Trials:
     """Runs the script, on every rank or on the host where it spawns its ranks itself. Only the
     first run prints.
@@ -66,8 +72,7 @@ class _Trials:
         is_module = options.module
         script = options.script
         self._program = read_module(script) if is_module else read_script(Path(script))
-        source = self._program.path.read_text(encoding="utf-8")
-        self._spawns = not is_module and spawns_ranks(source)
+        self._spawns = not is_module and spawns_ranks(self._program.path.read_bytes())
         self.made_groups = False
         self.isolated: tuple[str, ...] = ()
 

@@ -38,8 +38,10 @@ class Program:
 
 
 def read_script(path: Path) -> Program:
-    """The script at a path. Raises OSError or SyntaxError if it can't be read."""
-    return Program(path, compile(path.read_text(encoding="utf-8"), str(path), "exec"))
+    """The script at a path, in the encoding that it names, as Python reads it. Raises OSError or
+    SyntaxError if it can't be read.
+    """
+    return Program(path, compile(path.read_bytes(), str(path), "exec"))
 
 
 def read_module(name: str) -> Program:

@@ -33,7 +33,7 @@ Runner = Callable[[Callable[[int], Any], int, Sequence[str]], Run]
 _FORKED = ("__main__",)
 
 
-def spawns_ranks(source: str) -> bool:
+def spawns_ranks(source: bytes) -> bool:
     """True if the script starts its ranks itself: if it names ``torch.multiprocessing`` and one of
     its functions that start processes and wait for them, or ``Process`` of multiprocessing and no
     variable by which torchrun tells a process its rank.

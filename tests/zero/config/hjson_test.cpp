@@ -4,6 +4,7 @@
 
 #include "core/check/error.h"
 #include "tests/expect_error.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh::zero {
 namespace {
@@ -58,6 +59,14 @@ TEST(Hjson, RefusalsNameTheLine) {
   refused("{/* a", "the end of a comment");
   refused("{", "a key");
   refused(std::string(100, '['), "at most 64 levels");
+}
+
+TEST(Hjson, RefusalsOfAFileNameItToo) {
+  simmesh::testing::TemporaryFolder folder;
+  std::string file = folder.write("ds_config.json", "{\n a: [1\n");
+  expect_error([&] { read_hjson_file(file); }, ErrorKind::value_error,
+               "ds_config.json: line 3: expected JSON or Hjson, the end of a list, got the end of "
+               "the text");
 }
 
 }  // namespace

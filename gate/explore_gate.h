@@ -3,22 +3,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/engine/reports/run_progress.h"
 #include "gate/file.h"
 #include "gate/run_options.h"
+#include "gate/schedule_policy.h"
 
 namespace simmesh {
-
-// SchedulePolicyKind names how an exploration chooses its schedules: mixed alternates
-// between random and pct, the others are the schedules of their names.
-enum class SchedulePolicyKind { mixed, random, pct, pos, walk };
-
-// schedule_policy_kind reads "mixed", "random", "pct", "pos" or "walk". Raises a ValueError that
-// lists these.
-SchedulePolicyKind schedule_policy_kind(std::string_view text);
 
 // ExploreRequest bounds an exploration.
 struct ExploreRequest {

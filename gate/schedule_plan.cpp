@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <numeric>
 
-#include "core/check/error.h"
 #include "core/engine/schedules/random_stream.h"
 #include "core/engine/schedules/sampling.h"
 
@@ -24,16 +23,6 @@ Schedule with_seed(const Schedule& schedule, std::uint64_t seed) {
 }
 
 }  // namespace
-
-SchedulePolicyKind schedule_policy_kind(std::string_view text) {
-  if (text == "mixed") return SchedulePolicyKind::mixed;
-  if (text == "random") return SchedulePolicyKind::random;
-  if (text == "pct") return SchedulePolicyKind::pct;
-  if (text == "pos") return SchedulePolicyKind::pos;
-  if (text == "walk") return SchedulePolicyKind::walk;
-  raise(ErrorKind::value_error, "gate/explore",
-        "expected the policy mixed, random, pct, pos or walk, got '{}'", text);
-}
 
 SchedulePlan::SchedulePlan(const Choice& choice, const Outcome& first_run)
     : choice_(choice),

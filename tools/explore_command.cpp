@@ -9,6 +9,7 @@
 #include "core/check/write_file.h"
 #include "core/engine/search/search_state.h"
 #include "gate/explore_gate.h"
+#include "gate/fault_swarm.h"
 #include "tools/commands.h"
 #include "tools/gate_memory_check.h"
 #include "tools/run_options.h"
@@ -23,6 +24,7 @@ struct ExploreArguments {
   std::string path;
   std::string output_file;
   ExploreRequest request;
+  std::string faults;
   RunOptions run;
   OutputOptions output;
 };
@@ -56,6 +58,9 @@ int run(ExploreArguments& arguments, const RunWords& options) {
   if (is_shared && !request.exhaustive)
     raise(ErrorKind::value_error, "tools/explore",
           "expected --exhaustive with --shard, --state and --merge");
+  if (!arguments.faults.empty() && request.exhaustive)
+    raise(ErrorKind::value_error, "tools/explore", "expected --faults or --exhaustive, got both");
+  if (!arguments.faults.empty()) fault_kinds(arguments.faults);
   if (!request.shard.empty()) SearchShard::parse(request.shard);
   GateFile gate = read_gate(arguments.path);
   expect_memory_of(gate, arguments.run.jobs);
@@ -65,6 +70,14 @@ int run(ExploreArguments& arguments, const RunWords& options) {
   WatchedRun watched(arguments.output);
   arguments.request.jobs = std::size_t(arguments.run.jobs);
   arguments.request.goes_on = watched.goes_on();
+  if (!arguments.faults.empty()) {
+    FaultSwarm swarm =
+        run_fault_swarm(gate, options, arguments.request, fault_kinds(arguments.faults));
+    watched.end(swarm.interrupted);
+    print_report(arguments.output.json ? to_json(swarm) : to_text(swarm, arguments.output.quiet));
+    if (swarm.interrupted) return Interrupt::exit_status;
+    return swarm.ok() ? 0 : 1;
+  }
   GateExploration found = explore_gate(gate, options, arguments.request);
   watched.end(found.interrupted);
   ExploreTextOptions text{.quiet = arguments.output.quiet};
@@ -100,6 +113,8 @@ void add_explore_command(CLI::App& program, int& status) {
                   "let all schedules begin as the first one, and differ from this step on");
   app->add_flag("!--no-certificate", arguments->request.takes_certificate,
                 "run all schedules, even if the first run proves the result for all of them");
+  app->add_option("--faults", arguments->faults,
+                  "give each run a random fault of these kinds: all, or a list as kill,flip_bit");
   app->add_option("--shard", arguments->request.shard,
                   "make one of several shards of an exhaustive exploration, such as 2/8");
   app->add_option("--state", arguments->request.state_file,

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "gate/explore_gate.h"
+#include "gate/schedule_policy.h"
 #include "tests/expect_error.h"
 
 namespace simmesh {

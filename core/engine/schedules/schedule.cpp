@@ -7,10 +7,7 @@
 
 #include "core/check/check.h"
 #include "core/check/error.h"
-#include "core/check/read_file.h"
 #include "core/engine/schedules/random_stream.h"
-#include "core/engine/schedules/sampling.h"
-#include "core/engine/schedules/schedule_listener.h"
 
 namespace simmesh {
 
@@ -127,56 +124,6 @@ class PctPolicy final : public SchedulePolicy {
   std::uint64_t step_ = 0;
 };
 
-class ReplayPolicy : public SchedulePolicy {
- public:
-  ReplayPolicy(std::size_t ranks, std::vector<RankId> choices)
-      : choices_(std::move(choices)), runnable_(ranks, false) {}
-
-  void add(RankId rank) override {
-    if (rank >= runnable_.size()) runnable_.resize(rank + 1);
-    runnable_[rank] = true;
-  }
-  RankId pick() override {
-    if (step_ == choices_.size()) {
-      error_ = fmt::format(
-          "[engine/replay] the recorded schedule ends after {} choices, but ranks can still run",
-          step_);
-      return no_rank;
-    }
-    RankId rank = choices_[step_++];
-    if (rank >= runnable_.size() || !runnable_[rank]) {
-      error_ = fmt::format(
-          "[engine/replay] choice {} of the recorded schedule is rank {}, which can't run then",
-          step_ - 1, rank);
-      return no_rank;
-    }
-    runnable_[rank] = false;
-    return rank;
-  }
-  std::string error() const override { return error_; }
-
- private:
-  std::vector<RankId> choices_;
-  std::vector<bool> runnable_;
-  std::size_t step_ = 0;
-  std::string error_;
-};
-
-// SplitReplayPolicy replays a schedule in which each use of what ranks share was a step.
-class SplitReplayPolicy final : public ReplayPolicy, public ScheduleListener {
- public:
-  using ReplayPolicy::ReplayPolicy;
-
-  bool splits_steps() const override { return true; }
-  void announce(RankId, gsl::span<const Access>) override {}
-  void publish(RankId, std::uint64_t) override {}
-  void join(std::uint64_t, std::uint64_t) override {}
-  void follow(RankId, std::uint64_t) override {}
-  void stood_still() override {}
-  void adds_keep_order(std::uint64_t) override {}
-  void need_split_steps() override {}
-};
-
 class GuidedPolicy final : public SchedulePolicy {
  public:
   explicit GuidedPolicy(std::vector<RankId> turns) : turns_(std::move(turns)) {}
@@ -202,26 +149,10 @@ class GuidedPolicy final : public SchedulePolicy {
   std::deque<RankId> runnable_;
 };
 
-constexpr std::size_t schedule_bytes_max = std::size_t(1) << 30;
-
 template <class Integer>
 bool parse_integer(std::string_view text, Integer& value) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
-}
-
-std::vector<std::uint64_t> parse_steps(std::string_view text) {
-  std::vector<std::uint64_t> steps;
-  while (!text.empty()) {
-    std::string_view item = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(item.size() + 1, text.size()));
-    std::uint64_t count = 0;
-    if (!parse_integer(item, count) || count > std::uint64_t(1) << 32)
-      raise(ErrorKind::value_error, "engine/schedule",
-            "expected the number of steps of each rank, such as walk:6,6,4, got '{}'", item);
-    steps.push_back(count);
-  }
-  return steps;
 }
 
 }  // namespace
@@ -252,21 +183,6 @@ Schedule Schedule::pct(Pct options) {
           }};
 }
 
-Schedule Schedule::replay(std::string_view choices) {
-  constexpr std::string_view split = "split:";
-  std::string name = fmt::format("choices:{}", choices);
-  if (choices.substr(0, split.size()) == split) {
-    choices.remove_prefix(split.size());
-    return {std::move(name),
-            [list = choices_from_string(choices)](std::size_t ranks, std::uint64_t) {
-              return std::make_unique<SplitReplayPolicy>(ranks, list);
-            }};
-  }
-  return {std::move(name), [list = choices_from_string(choices)](std::size_t ranks, std::uint64_t) {
-            return std::make_unique<ReplayPolicy>(ranks, list);
-          }};
-}
-
 Schedule Schedule::guided(std::vector<RankId> turns) {
   std::string name = "guided:" + choices_to_string(turns);
   return {std::move(name), [turns = std::move(turns)](std::size_t, std::uint64_t) {
@@ -276,35 +192,6 @@ Schedule Schedule::guided(std::vector<RankId> turns) {
 
 Schedule Schedule::custom(std::string name, MakePolicy make) {
   return {std::move(name), std::move(make)};
-}
-
-Schedule Schedule::parse(std::string_view text) {
-  auto after = [text](std::string_view prefix) -> std::string_view {
-    return text.substr(0, prefix.size()) == prefix ? text.substr(prefix.size())
-                                                   : std::string_view();
-  };
-  if (text == "fifo") return fifo();
-  if (text == "seeded") return seeded();
-  if (std::uint64_t seed = 0; parse_integer(after("seeded:"), seed)) return seeded(seed);
-  if (int depth = 0; parse_integer(after("pct:"), depth)) return pct({.depth = depth});
-  if (text == "pos") return pos_schedule();
-  if (std::uint64_t seed = 0; parse_integer(after("pos:"), seed)) return pos_schedule(seed);
-  if (text == "walk") return walk_schedule();
-  if (auto steps = after("walk:"); !steps.empty()) return walk_schedule(parse_steps(steps));
-  if (auto choices = after("choices:"); !choices.empty()) return replay(choices);
-  if (text.substr(0, 7) == "guided:") return guided(choices_from_string(text.substr(7)));
-  if (auto path = after("replay:"); !path.empty()) {
-    Schedule result = replay(read_file({.where = "engine/schedule",
-                                        .what = "a file with a recorded schedule",
-                                        .path = std::string(path),
-                                        .bytes_max = schedule_bytes_max}));
-    result.name_ = std::string(text);
-    return result;
-  }
-  raise(ErrorKind::value_error, "engine/schedule",
-        "expected fifo, seeded, seeded:SEED, pct:D, pos, pos:SEED, walk, walk:LIST, replay:FILE, "
-        "choices:LIST or guided:LIST, got '{}'",
-        text);
 }
 
 std::string choices_to_string(gsl::span<const RankId> choices) {

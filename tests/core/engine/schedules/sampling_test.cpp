@@ -5,12 +5,9 @@
 
 #include "core/engine/run/shared.h"
 #include "core/engine/world.h"
-#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
-
-using testing::expect_error;
 
 std::string order_under(const Schedule& schedule, std::uint64_t seed, std::vector<int> uses) {
   std::string order;
@@ -90,12 +87,7 @@ TEST(Sampling, AnotherSeedCountsFromAStepOn) {
   }
 }
 
-TEST(Sampling, IsReadFromText) {
-  EXPECT_EQ(Schedule::parse("pos").name(), "pos");
-  EXPECT_EQ(Schedule::parse("pos:3").name(), "pos:3");
-  EXPECT_EQ(Schedule::parse("walk:6,5").name(), "walk:6,5");
-  for (const char* text : {"pos:x", "walk:6,x", "walk:-1"})
-    expect_error([&] { Schedule::parse(text); }, ErrorKind::value_error);
+TEST(Sampling, CountsStepsByRank) {
   std::vector<RankId> choices = {0, 2, 2};
   EXPECT_EQ(steps_by_rank(choices), (std::vector<std::uint64_t>{1, 0, 2}));
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/engine/search/event_set.h"
 #include "core/engine/search/next_orders.h"
 
 namespace simmesh {

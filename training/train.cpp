@@ -15,6 +15,7 @@
 #include "core/ops/shapes/views.h"
 #include "core/tensor/chunk.h"
 #include "core/tensor/scalar_value.h"
+#include "training/expert_routing.h"
 #include "training/training.h"
 #include "training/training_engine.h"
 
@@ -122,6 +123,7 @@ LossSum run_step(nn::Module& model, TrainingEngine& engine, const TrainingTask& 
   if (form.after_backward) form.after_backward(model);
   if (form.at_phase) form.at_phase(step, TrainPhase::optimizer);
   engine.step(result);
+  update_expert_biases(model);
   if (form.after_step) form.after_step(step, [&engine] { return state_of_run(engine); });
   return sum;
 }
@@ -131,6 +133,7 @@ LossSum run_step(nn::Module& model, TrainingEngine& engine, const TrainingTask& 
 TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
   nn::ModulePtr model = build_model(task.model);
   if (form.prepare) form.prepare(*model);
+  route_all_tokens(*model, task, form);
   std::unique_ptr<TrainingEngine> engine = form.make_engine ? form.make_engine(*model, task, form)
                                                             : make_local_engine(*model, task, form);
   TrainingResult result;

@@ -137,6 +137,14 @@ ModulePtr make_moe(const Reader& from) {
   options.top_k = from.get_or("top_k", options.top_k);
   options.shared = from.get_or("shared", options.shared);
   options.capacity_factor = from.get_or("capacity_factor", options.capacity_factor);
+  RouterOptions& router = options.router;
+  router.score = router_score_from_string(from.get_or("score", std::string("softmax")));
+  router.groups = from.get_or("groups", router.groups);
+  router.top_groups = from.get_or("top_groups", router.top_groups);
+  router.scale = from.get_or("scale", router.scale);
+  router.aux_loss = from.get_or("aux_loss", router.aux_loss);
+  router.z_loss = from.get_or("z_loss", router.z_loss);
+  router.bias_rate = from.get_or("bias_rate", router.bias_rate);
   options.parameters = from.options();
   return std::make_shared<Moe>(options);
 }
@@ -178,7 +186,10 @@ const std::vector<Kind>& kinds() {
       {"layer_norm", make_norm<LayerNorm>, {"dim", "eps"}},
       {"linear", make_linear, {"in", "out", "bias"}},
       {"module_list", container<ModuleList>, {}},
-      {"moe", make_moe, {"dim", "hidden", "experts", "top_k", "shared", "capacity_factor"}},
+      {"moe",
+       make_moe,
+       {"dim", "hidden", "experts", "top_k", "shared", "capacity_factor", "score", "groups",
+        "top_groups", "scale", "aux_loss", "z_loss", "bias_rate"}},
       {"params", make_params, {"params"}},
       {"position", make_position, {"len", "dim"}},
       {"relu", activation<ActivationKind::relu>, {}},

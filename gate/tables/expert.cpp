@@ -71,8 +71,6 @@ GateExpert read_gate_expert(GateTable& table, const GateLayout& layout, const nn
   GateExpert expert{table.word("mesh", layout.names.back(), layout.names)};
   table.finish();
   if (!has_kind(model, "moe")) table.reject_value("mesh", "a model with experts", "one without");
-  if (has_capacity(model))
-    table.reject_value("mesh", "experts without a capacity", "a capacity_factor");
   if (!fsdp) return expert;
   check_wrap(table, *fsdp, *nn::build(model, {.device = nn::Device::meta}));
   check_reshard(table, *fsdp, shards_of_experts(expert, *fsdp, layout));

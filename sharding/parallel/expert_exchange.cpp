@@ -41,8 +41,10 @@ Dims dims_of(const Counts& counts) { return Dims(counts.begin(), counts.end()); 
 
 }  // namespace
 
-TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group)
+TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group,
+                             std::int64_t ranks_per_node)
     : group_(group), width_(rows.width), dtype_(rows.dtype), own_counts_(totals(rows)) {
+  if (ranks_per_node > 0) nodes_.emplace(group, ranks_per_node);
   auto experts = std::int64_t(rows.counts.size());
   auto choices = std::int64_t(rows.counts[0].size());
   Chunk own = experts_of(group.rank(), experts, group);
@@ -81,9 +83,15 @@ void TokenExchange::order_rows(const std::vector<std::int64_t>& received, std::i
       }
 }
 
+// Exchanges rows, of which the ranks get and send these numbers.
+Tensor TokenExchange::exchanged(const Tensor& rows, const Counts& sent, const Counts& came) const {
+  if (!nodes_) return all_to_all_single(rows, {dims_of(sent), dims_of(came)}, group_);
+  return joined(nodes_->run(cut(rows, sent)), width_, dtype_);
+}
+
 std::vector<Tensor> TokenExchange::to_owners(const std::vector<Tensor>& rows) const {
   Tensor sent = joined(rows, width_, dtype_);
-  Tensor came = all_to_all_single(sent, {dims_of(sent_), dims_of(came_)}, group_);
+  Tensor came = exchanged(sent, sent_, came_);
   return cut(index_select(came, 0, nn::index_tensor(order_)), owner_counts_);
 }
 
@@ -92,7 +100,7 @@ std::vector<Tensor> TokenExchange::to_tokens(const std::vector<Tensor>& rows) co
   for (std::size_t i = 0; i < order_.size(); ++i) places[std::size_t(order_[i])] = std::int64_t(i);
   Tensor results = joined(rows, width_, dtype_);
   Tensor back = index_select(results, 0, nn::index_tensor(places));
-  return cut(all_to_all_single(back, {dims_of(came_), dims_of(sent_)}, group_), own_counts_);
+  return cut(exchanged(back, came_, sent_), own_counts_);
 }
 
 TokenReplicas::TokenReplicas(const ExpertRows& rows, const ProcessGroup& group)

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "collectives/process_group.h"
 #include "core/tensor/tensor.h"
+#include "sharding/parallel/hierarchical_exchange.h"
 
 namespace simmesh {
 
@@ -31,18 +33,22 @@ struct ExpertRows {
 
 // TokenExchange is for tokens that are cut over the ranks. Its constructor exchanges the counts,
 // and each direction exchanges the rows: one all_to_all_single each, with uneven splits that may be
-// zero.
+// zero. On nodes each exchange of rows is a HierarchicalExchange.
 class TokenExchange final : public ExpertExchange {
  public:
-  TokenExchange(const ExpertRows& rows, const ProcessGroup& group);
+  // ranks_per_node is 0 for ranks without nodes.
+  TokenExchange(const ExpertRows& rows, const ProcessGroup& group, std::int64_t ranks_per_node = 0);
 
   std::vector<Tensor> to_owners(const std::vector<Tensor>& rows) const override;
   std::vector<Tensor> to_tokens(const std::vector<Tensor>& rows) const override;
 
  private:
   void order_rows(const std::vector<std::int64_t>& received, std::int64_t choices);
+  Tensor exchanged(const Tensor& rows, const std::vector<std::int64_t>& sent,
+                   const std::vector<std::int64_t>& came) const;
 
   ProcessGroup group_;
+  std::optional<HierarchicalExchange> nodes_;
   std::int64_t width_;
   DType dtype_;
   std::vector<std::int64_t> own_counts_;    // rows by expert that leave

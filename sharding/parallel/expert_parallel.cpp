@@ -29,6 +29,7 @@ using Way = std::vector<Tensor> (ExpertExchange::*)(const std::vector<Tensor>& r
 struct Tokens {
   ProcessGroup group;
   std::optional<std::int64_t> cut_dim;
+  std::int64_t ranks_per_node = 0;
 };
 
 Chunk own_experts(std::int64_t experts, const ProcessGroup& group) {
@@ -83,8 +84,9 @@ std::vector<ExpertTokens> assigned_among_all(const nn::Moe& moe, const Tensor& c
   return result;
 }
 
-std::vector<ExpertTokens> assigned(const nn::Moe& moe, const Tensor& chosen, const Shape& shape,
+std::vector<ExpertTokens> assigned(nn::Moe& moe, const Tensor& chosen, const Shape& shape,
                                    const Tokens& tokens) {
+  if (moe.token_part().sum) return moe.assign(chosen);
   if (tokens.cut_dim && moe.options().capacity_factor > 0)
     return assigned_among_all(moe, chosen, shape, tokens);
   return nn::assign_tokens(chosen, {moe.options().experts, moe.capacity_of(chosen.size(0))});
@@ -169,7 +171,7 @@ Tensor mixed(nn::Moe& moe, const Tensor& x, const Tokens& where) {
   ExpertRows layout = rows_of(experts, options.top_k, tokens);
   Exchange exchange;
   if (where.cut_dim)
-    exchange = std::make_shared<TokenExchange>(layout, where.group);
+    exchange = std::make_shared<TokenExchange>(layout, where.group, where.ranks_per_node);
   else
     exchange = std::make_shared<TokenReplicas>(layout, where.group);
   std::vector<Tensor> rows;
@@ -209,7 +211,7 @@ void ExpertParallel::apply(nn::Module& module, const DeviceMesh& mesh) const {
   // A group of its own: other code reduces gradients over the same ranks while experts exchange
   // rows, in an order that depends on the rows.
   ProcessGroup group = ProcessGroup::of(process_group(mesh).members(), "experts");
-  Tokens where{group, cut_dim_of(tokens)};
+  Tokens where{group, cut_dim_of(tokens), ranks_per_node};
   bool found = false;
   for (const auto& [path, below] : module.named_modules()) {
     auto* moe = dynamic_cast<nn::Moe*>(below);

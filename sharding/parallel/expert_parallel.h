@@ -16,7 +16,8 @@ namespace simmesh {
 //                 parallel. Counts of rows by expert and choice are exchanged by one all-to-all,
 //                 then the rows by another, and the results go back by a third; backward has two.
 //                 With a capacity factor the ranks first gather all choices, since an expert takes
-//                 its tokens in the order of one device: one all_gather of int64
+//                 its tokens in the order of one device: one all_gather of int64. Where the
+//                 module knows its part of all tokens (nn::Moe::TokenPart), it sums counts instead
 //   Replicate()   all have all tokens: each computes its experts', and the results are gathered by
 //                 one all_gather, the gradients of the experts' inputs by another
 //
@@ -32,6 +33,9 @@ namespace simmesh {
 //   ExpertParallel{.tokens = Shard(0)}.apply(model, mesh["ep"]);
 struct ExpertParallel {
   Placement tokens = Shard(0);
+  // If above 0, neighbouring ranks are on nodes of this size, and rows of cut tokens are exchanged
+  // in two steps, within nodes and between them (HierarchicalExchange).
+  std::int64_t ranks_per_node = 0;
 
   // apply raises a ValueError where there is no nn::Moe, and for a partial placement. A call of the
   // module raises a ValueError where replicated tokens differ in number between ranks.

@@ -82,13 +82,26 @@ TEST(GateExpert, RefusesWhatDoesNotGoTogether) {
                           "a model with experts, got one without");
 }
 
-// The tokens beyond a capacity depend on all rows of a step.
-TEST(GateExpert, RefusesACapacity) {
-  testing::expect_refused(
-      "[mesh]\nshape = [2]\n[model]\nnodes = [{ name = \"moe\", kind = \"moe\", dim = 4, "
-      "hidden = 4, experts = 2, capacity_factor = 1.0 }]\n[data]\ninput = [4]\n[parallel]\n"
-      "expert = {}\n",
-      "experts without a capacity");
+// If this fails, a rank ranks its own tokens only, or balances the experts by its own means: which
+// tokens a capacity drops, the losses of the router and its bias then depend on the cut of rows.
+TEST(GateExpert, CapacitiesAndRoutersCountAllTokens) {
+  auto gate = [](const std::string& mesh, const std::string& parallel) {
+    return "[mesh]\n" + mesh +
+           "[model]\nnodes = [{ name = \"moe\", kind = \"moe\", dim = 4, hidden = 4, experts = 4, "
+           "top_k = 2, capacity_factor = 0.75, groups = 2, aux_loss = 0.1, z_loss = 0.01, "
+           "bias_rate = 0.25 }]\n[data]\ninput = [4]\nbatch = 24\n[parallel]\n" +
+           parallel + "[train]\nsteps = 3\nmicro_batches = 2\noptimizer = { kind = \"adamw\" }\n" +
+           "[arithmetic]\nmode = \"exact\"\n[expect]\nsame_as = [\"single_device\"]\n";
+  };
+  for (const auto& [mesh, parallel] : std::vector<std::pair<std::string, std::string>>{
+           {"shape = [2]\n", "expert = {}\n"},
+           {"shape = [3]\n", "fsdp = {}\n"},
+           {"shape = [2]\n", "replicate = {}\n"},
+           {"shape = [2, 2]\nnames = [\"dp\", \"ep\"]\n",
+            "expert = {}\nfsdp = { mesh = [\"dp\", \"ep\"] }\n"}}) {
+    GateResult result = testing::run_text(gate(mesh, parallel));
+    EXPECT_EQ(result.failed(), 0) << parallel << testing::text_of(result);
+  }
 }
 
 // Experts are sharded over the other dims of fsdp.mesh, and all other parameters are replicated

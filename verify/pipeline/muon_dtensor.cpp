@@ -2,6 +2,7 @@
 
 #include "core/autograd/variable.h"
 #include "sharding/dtensor/dtensor.h"
+#include "sharding/optim/distributed_muon.h"
 #include "verify/case_kind.h"
 #include "verify/case_mesh.h"
 #include "verify/case_tensor.h"
@@ -125,7 +126,7 @@ MuonOnMeshResult run_muon_on_mesh(const MuonOnMesh& on_mesh, Rank& rank) {
   };
   Tensor parameter = distributed(formula(on_mesh.shape, on_mesh.value));
   set_requires_grad(parameter);
-  optim::TorchMuon muon({parameter}, on_mesh.options);
+  DistributedMuon muon({parameter}, on_mesh.options);
   MuonOnMeshResult result;
   for (std::int64_t step = 0; step < on_mesh.steps; ++step) {
     set_grad(parameter, distributed(on_mesh.gradient_at(step)));

@@ -5,9 +5,7 @@
 
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
-#include "core/ops/elementwise/inplace.h"
 #include "core/ops/elementwise/interpolation.h"
-#include "core/ops/shapes/factories.h"
 #include "core/optim/element_update.h"
 #include "core/tensor/scalar_value.h"
 
@@ -110,7 +108,7 @@ double muon_lr(const Tensor& lr) {
 
 Tensor muon_direction(Tensor& buffer, const Tensor& gradient, const TorchMuonOptions& options) {
   NoGrad mode;
-  copy_from_(buffer, lerp(buffer, gradient, 1.0 - options.momentum));
+  copy_(buffer, lerp(buffer, gradient, 1.0 - options.momentum));
   Tensor ahead = options.nesterov ? lerp(gradient, buffer, options.momentum) : buffer;
   return orthogonalized_by_quintic(ahead, options.iteration);
 }
@@ -137,18 +135,15 @@ std::vector<std::string> TorchMuon::state_names(std::size_t parameter) const {
   return {"momentum_buffer"};
 }
 
-namespace {
-
-void require_muon_step(const TorchMuonOptions& options, const Tensor& gradient) {
+void TorchMuon::require_step(std::size_t index, const Tensor& gradient) const {
   require_muon_input({.dims = gradient.dim()});
-  if (options.foreach)
+  if (options_of(index).foreach)
     raise(ErrorKind::runtime_error, muon_where, "Foreach is not supported for Muon yet");
 }
 
-// Makes the last part of a step: the decay of a parameter, then its move along a direction. Both
-// may be pieces of a matrix.
-void move_along(Tensor parameter, Tensor change, const Shape& matrix,
-                const TorchMuonOptions& options) {
+void TorchMuon::move_along(std::size_t index, Tensor parameter, Tensor direction,
+                           const Shape& matrix) const {
+  const TorchMuonOptions& options = options_of(index);
   double rate = rate_of(options.adjust_lr, matrix[0], matrix[1]);
   double kept = 1.0 - options.lr * options.weight_decay;
   // The decayed parameter is rounded before the step, as by PyTorch's two calls.
@@ -159,11 +154,9 @@ void move_along(Tensor parameter, Tensor change, const Shape& matrix,
   // A high matrix is transposed; without a step the copy is transposed back to what it was.
   bool is_transposed = matrix[0] > matrix[1] && matrix[1] > 1 && options.iteration.steps > 0;
   ScaledSum sum(parameter, -options.lr * rate, is_transposed);
-  update_elements<2>({&parameter, &change},
+  update_elements<2>({&parameter, &direction},
                      [&](auto& values) { values[0] = sum.next(values[0], values[1]); });
 }
-
-}  // namespace
 
 void TorchMuon::update(std::size_t index, Tensor parameter, Tensor gradient) {
   NoGrad mode;
@@ -176,30 +169,10 @@ void TorchMuon::update(std::size_t index, Tensor parameter, Tensor gradient) {
                         state_tensor(index, "exp_avg_sq"), state_of(index).steps};
     return adam_(gsl::span<AdamTensors>(&tensors, 1), adam, options.adam_decay);
   }
-  require_muon_step(options, gradient);
+  require_step(index, gradient);
   Tensor& buffer = state_tensor(index, "momentum_buffer", gradient.shape(), gradient.dtype());
   Tensor change = to(muon_direction(buffer, gradient, options), parameter.dtype());
-  move_along(parameter, change, parameter.shape(), options);
-}
-
-void TorchMuon::step_distributed(std::size_t index, const Tensor& gradient) {
-  NoGrad mode;
-  const TorchMuonOptions& options = options_of(index);
-  require_muon_step(options, gradient);
-  ++state_of(index).steps;
-  Tensor parameter = parameters()[index].detach();
-  // A distributed tensor around the rank's piece of the momentum.
-  Tensor& piece = state_tensor(index, "momentum_buffer");
-  Tensor buffer = zeros_like(parameter), local = buffer.local_part();
-  copy_(local, piece);
-  Tensor direction = muon_direction(buffer, gradient.detach(), options);
-  copy_(piece, buffer.local_part());
-  // The direction moves where a step left it with other placements than the parameter's.
-  Tensor change = zeros_like(parameter);
-  copy_from_(change, to(direction, parameter.dtype()));
-  Tensor own = parameter.local_part();
-  move_along(own, change.local_part(), parameter.shape(), options);
-  own.storage()->count_change();
+  move_along(index, parameter, change, parameter.shape());
 }
 
 }  // namespace simmesh::optim

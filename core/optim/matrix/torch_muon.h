@@ -50,7 +50,7 @@ double muon_lr(const Tensor& lr);
 
 // muon_direction makes the step of a momentum buffer, which is changed, and returns the direction
 // in bfloat16: b = lerp(b, g, 1 - momentum); lerp(g, b, momentum) with nesterov, else b;
-// orthogonalised. Of distributed tensors the direction is one too; the ops redistribute.
+// orthogonalised.
 Tensor muon_direction(Tensor& buffer, const Tensor& gradient, const TorchMuonOptions& options);
 
 // TorchMuon is Muon as PyTorch 2.15 has it; DeepSpeed's is the class Muon. A step is the direction
@@ -58,14 +58,12 @@ Tensor muon_direction(Tensor& buffer, const Tensor& gradient, const TorchMuonOpt
 // rounding, where a parameter of 16 bits has the roundings of PyTorch's kernels on x86. Its state
 // is momentum_buffer, in the gradient's dtype. Groups with adam are stepped by adam_.
 //
-// The step of a matrix that is distributed over a mesh redistributes within each product, as
-// PyTorch's does; OwnedSteps of sharding/optim has one exchange a step instead. The momentum is
-// kept like the rank's piece.
+// Matrices that are cut over a mesh are stepped by OwnedSteps or DistributedMuon of sharding/optim.
 //
 // The constructor raises a ValueError for parameters that aren't matrices and for negative lr,
 // momentum and weight decay. A step raises as orthogonalized_by_quintic and require_muon_input do,
 // and a ZeroDivisionError for a matrix without columns whose rate is R / C.
-class TorchMuon final : public GroupedOptimizer<TorchMuonOptions> {
+class TorchMuon : public GroupedOptimizer<TorchMuonOptions> {
  public:
   // Parameters of the constructor: whole ones, or flat pieces of matrices, which step_whole steps.
   enum class Parts : std::uint8_t { whole, flat_pieces };
@@ -82,9 +80,15 @@ class TorchMuon final : public GroupedOptimizer<TorchMuonOptions> {
     return !options_of(parameter).adam.has_value();
   }
 
+ protected:
+  // require_step raises what a step with this gradient raises.
+  void require_step(std::size_t index, const Tensor& gradient) const;
+  // move_along makes the last part of a step: the decay of a parameter, then its move along a
+  // direction in its dtype. Both may be pieces of a matrix of that shape.
+  void move_along(std::size_t index, Tensor parameter, Tensor direction, const Shape& matrix) const;
+
  private:
   void update(std::size_t index, Tensor parameter, Tensor gradient) override;
-  void step_distributed(std::size_t index, const Tensor& gradient) override;
 };
 
 }  // namespace simmesh::optim

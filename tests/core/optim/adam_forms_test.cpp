@@ -120,8 +120,10 @@ TEST(AdamForms, OnlyTheFusedFormDependsOnTheCut) {
         adam.step();
       }
       std::vector<float> squares;
-      for (std::size_t i = 0; i < parameters.size(); ++i)
-        for (float value : adam.state(i).at("exp_avg_sq").values<float>()) squares.push_back(value);
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        Tensor second = adam.state(i).at("exp_avg_sq");
+        for (float value : second.values<float>()) squares.push_back(value);
+      }
       return squares;
     };
     EXPECT_EQ(step({whole}) == step(pieces), form != AdamForm::fused) << int(form);

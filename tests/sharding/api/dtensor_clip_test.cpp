@@ -79,6 +79,28 @@ SIMMESH_TEST(Clip, ExpertsBesideDataParallelismCountOnce,
   EXPECT_SAME_BITS(grad_of(parameters[0]), grad_of(leaves[4]));
 }
 
+// Stages of a pipeline and the experts in them: a stage's parameters count once although all ranks
+// of its experts have them, and no stage is missing from the norm of another.
+SIMMESH_TEST(Clip, StagesAndTheirExpertsCountOnce,
+             {.mesh = {2, 2}, .schedules = 20, .arithmetic = Arithmetic::exact()}) {
+  DeviceMesh named = init_device_mesh({2, 2}, {"pp", "ep"});
+  ProcessGroup stages = process_group(named, "pp"), experts = ProcessGroup::world();
+  std::vector<Tensor> all;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed)
+    all.push_back(numbers(std::int64_t(seed % 3) + 1, seed));
+  // Two stages, and the experts of each rank.
+  std::size_t stage = std::size_t(stages.rank()), expert = 2 + std::size_t(experts.rank());
+  std::vector<OwnParameters> own = {{{leaf_with(all[stage])}, stages},
+                                    {{leaf_with(all[expert])}, experts}};
+  for (double p : norms) EXPECT_SAME_BITS(total_norm({}, p, own), optim::total_norm(all, p));
+  clip_grad_norm_({}, {.max_norm = 0.5, .own = own});
+  std::vector<Tensor> leaves;
+  for (const Tensor& gradient : all) leaves.push_back(leaf_with(gradient));
+  optim::clip_grad_norm_(leaves, {.max_norm = 0.5});
+  EXPECT_SAME_BITS(grad_of(own[0].parameters[0]), grad_of(leaves[stage]));
+  EXPECT_SAME_BITS(grad_of(own[1].parameters[0]), grad_of(leaves[expert]));
+}
+
 // Experts that FSDP shards besides: the norm is one per EP group, or counts shards as if the ranks
 // of an EP group shared them. The last EP rank has fewer experts, or none.
 SIMMESH_TEST(Clip, ShardedExpertsCountOnce,

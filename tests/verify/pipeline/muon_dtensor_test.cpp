@@ -32,5 +32,13 @@ TEST(VerifyMuonDtensor, ComparesWhatEachRankSees) {
   expect_bad(good, "/world", 4096, "ranks");
 }
 
+// If this fails, a step that PyTorch refuses by accident is refused here too.
+TEST(VerifyMuonDtensor, MakesTheStepsThatPyTorchRefuses) {
+  json disputed = pipeline_case("disputed.jsonl", [](const json& value) {
+    return value["kind"] == "muon_dtensor" && value.contains("raises");
+  });
+  expect_fails(disputed, "/why", "x", "expected RuntimeError");
+}
+
 }  // namespace
 }  // namespace simmesh

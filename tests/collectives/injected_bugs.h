@@ -1,6 +1,6 @@
 #pragma once
 
-#include <fmt/format.h>
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>

@@ -35,7 +35,7 @@ class SchedulePolicy {
   virtual std::string error() const { return {}; }
 
   // touched notes that the rank picked last uses an object for which the order of its users can
-  // matter, if the policy listens: only the explorer does.
+  // matter, if the policy listens, as those do that sample by what ranks touch.
   virtual void touched(RankId rank, std::uint64_t object) {
     static_cast<void>(rank);
     static_cast<void>(object);
@@ -78,8 +78,8 @@ class Schedule {
   // seed; reports have the name.
   static Schedule custom(std::string name, MakePolicy make);
 
-  // parse reads the schedules of the command: fifo, seeded, seeded:SEED, pct:D, replay:FILE,
-  // choices:LIST, guided:LIST. Raises a ValueError that lists these.
+  // parse reads the schedules of the command: fifo, seeded, seeded:SEED, pct:D, pos, pos:SEED, walk,
+  // walk:LIST, replay:FILE, choices:LIST, choices:split:LIST, guided:LIST. Raises a ValueError that lists these.
   static Schedule parse(std::string_view text);
 
   const std::string& name() const { return name_; }

@@ -206,6 +206,7 @@ std::string train_text(const GateTrain& train, const GateParallel& parallel) {
   bool is_of_file =
       parallel.zero && !parallel.zero->file.empty() && parallel.zero->config.optimizer;
   if (!is_of_file) table.add("optimizer", optimizer_text(train.optimizer));
+  if (train.lr_schedule) table.add("lr_schedule", learning_rate_entry(*train.lr_schedule));
   table.add("clip_grad_norm", toml_number(train.clip_grad_norm));
   table.word("loss", to_string(train.loss));
   return table.text();

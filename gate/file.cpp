@@ -6,7 +6,7 @@
 
 #include "core/check/join_text.h"
 #include "core/check/read_file.h"
-#include "core/tensor/chunk.h"
+#include "gate/fit.h"
 #include "gate/tables/muon.h"
 #include "gate/tables/zero_file.h"
 #include "training/router_batch.h"
@@ -55,6 +55,8 @@ void read_train(GateTable& top, GateFile& gate) {
   gate.train.steps = table->integer("steps", gate.train.steps, {1, 10'000});
   gate.train.micro_batches = table->integer("micro_batches", 1, {1, 10'000});
   if (auto optimizer = table->table("optimizer")) gate.train.optimizer = read_optimizer(*optimizer);
+  if (auto schedule = table->table("lr_schedule"))
+    gate.train.lr_schedule = read_gate_learning_rate(*schedule);
   gate.train.clip_grad_norm = table->number("clip_grad_norm", 0.0, {0, 1e12});
   std::vector<std::string> losses = {"mse", "dot"};
   if (classes) losses = {"cross_entropy"};
@@ -122,50 +124,32 @@ void read_data(GateTable& top, GateFile& gate) {
                        fmt::format("{} rows in each of {} steps", data.batch, gate.train.steps));
 }
 
-// True if each rank gets rows in each micro-batch.
-bool gives_rows(const GateFile& gate, std::int64_t parts) {
-  auto last_rows = [](std::int64_t size, std::int64_t among) {
-    return chunk_of({.size = size, .parts = among, .index = among - 1}).length;
-  };
-  std::int64_t smallest = last_rows(gate.data.batch, gate.train.micro_batches);
-  return smallest > 0 && last_rows(smallest, parts) > 0;
-}
-
 void check_split(GateTable& top, const GateFile& gate) {
   std::int64_t micro_batches = gate.train.micro_batches;
   for (const GateSameAs& other : gate.expect.same_as)
-    if (std::int64_t parts = other.parallel.parts(other.layout); !gives_rows(gate, parts))
+    if (std::int64_t parts = other.parallel.parts(other.layout);
+        !gives_rows({gate.data.batch, micro_batches, parts}))
       throw BadGate(other.place,
                     fmt::format("key 'expect.same_as': expected rows for each of {} ranks in each "
                                 "of {} micro-batches, got {}",
                                 parts, micro_batches, other.name()));
   if (gate.checkpoint) {
     const GateSameAs& other = gate.checkpoint->resume_on;
-    if (std::int64_t parts = other.parallel.parts(other.layout); !gives_rows(gate, parts))
+    if (std::int64_t parts = other.parallel.parts(other.layout);
+        !gives_rows({gate.data.batch, micro_batches, parts}))
       top.table("checkpoint")
           ->reject_value("resume_on",
                          fmt::format("rows for each of {} ranks in each of {} micro-batches", parts,
                                      micro_batches),
                          fmt::format("a batch of {}", gate.data.batch));
   }
-  if (gives_rows(gate, gate.parts())) return;
+  if (gives_rows({gate.data.batch, micro_batches, gate.parts()})) return;
   auto data = top.table("data");
   const GateTable& blamed = data ? *data : top;
   blamed.reject_value(data ? "batch" : "data.batch",
                       fmt::format("rows for each of {} ranks in each of {} micro-batches",
                                   gate.parts(), micro_batches),
                       fmt::format("{}, which leaves some of them without rows", gate.data.batch));
-}
-
-// True if a number of ranks divides the positions that each rank of context.mesh has.
-bool are_divided(const GateParallel& parallel, const GateLayout& layout, std::int64_t positions,
-                 std::int64_t ranks) {
-  if (!parallel.context) return positions % ranks == 0;
-  SequenceSplit split{positions, layout.shape[layout.index_of(parallel.context->mesh)],
-                      parallel.context->style.order};
-  for (std::int64_t rank = 0; rank < split.ranks; ++rank)
-    if (split.length_of(rank) % ranks != 0) return false;
-  return true;
 }
 
 // Checks gates with sequence parallelism, which needs equal parts of a sequence and cuts the head.
@@ -175,7 +159,7 @@ void check_sequence(GateTable& top, const GateFile& gate) {
     if (gate.model.tied_head)
       top.table("model")->reject("tied_head", "false with tensor.sequence_parallel");
     std::int64_t ranks = layout.shape[layout.index_of(parallel.tensor->mesh)];
-    if (are_divided(parallel, layout, gate.data.input.front(), ranks)) return;
+    if (divides_positions(gate.data.input.front(), parallel, layout)) return;
     top.reject_value(gate.model.is_given_by_nodes() ? "data.input" : "data.sequence",
                      fmt::format("positions that the {} ranks of tensor.mesh divide{}, with "
                                  "tensor.sequence_parallel",
@@ -221,6 +205,20 @@ void refuse_other_zero_files(GateTable& top, const GateFile& gate) {
     top.table("checkpoint")->reject_value("resume_on", "zero as a table", "the path of a file");
 }
 
+// Refuses checkpoints of a ZeRO engine that has a part of the model only: the formats of ZeRO's
+// checkpoints name the ranks of one group.
+void check_saved_parts(GateTable& top, const GateFile& gate) {
+  if (!gate.checkpoint) return;
+  auto check = [&](const GateParallel& parallel, const char* key) {
+    if (parallel.zero && (parallel.tensor || parallel.expert))
+      top.table("checkpoint")
+          ->reject_value(key, "a run without zero beside tensor or expert, or with fsdp instead",
+                         parallel.tensor ? "zero beside tensor" : "zero beside expert");
+  };
+  check(gate.parallel, "save_at");
+  check(gate.checkpoint->resume_on.parallel, "resume_on");
+}
+
 // Refuses what a world of shapes only, or a folded one, can't do.
 void check_world(GateTable& top, const GateFile& gate) {
   if (!gate.world.shapes_only) return;
@@ -257,7 +255,10 @@ GateFile GateFile::run_as(const GateSameAs& other) const {
 }
 
 GateFile gate_from_text(std::string_view text, const std::string& file) {
-  toml::table parsed = parse_toml(text, file);
+  return gate_from_table(parse_toml(text, file), file);
+}
+
+GateFile gate_from_table(const toml::table& parsed, const std::string& file) {
   GateTable top(parsed, file);
   GateFile gate;
   gate.file = file;
@@ -302,6 +303,7 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   refuse_other_zero_files(top, gate);
   check_split(top, gate);
   check_sequence(top, gate);
+  check_saved_parts(top, gate);
   check_world(top, gate);
   return gate;
 }

@@ -52,4 +52,7 @@ GateFile read_gate(const std::string& path);
 // gate_from_text reads the text of a gate file; errors name it by `file`.
 GateFile gate_from_text(std::string_view text, const std::string& file);
 
+// gate_from_table reads a gate that is parsed already.
+GateFile gate_from_table(const toml::table& parsed, const std::string& file);
+
 }  // namespace simmesh

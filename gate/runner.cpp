@@ -32,7 +32,7 @@ void keep_results(Rank& rank, const GateRunner::Request& request, const Training
   for (const Tensor& loss : result.losses) found.losses.push_back(scalar_value(loss));
   for (const RunRecord* expected : request.expected)
     found.differences.push_back(first_difference(*expected, results));
-  if (request.keep_record && rank.id() == 0) found.record = copy_of(results);
+  if (request.keep_record && rank.id() == request.recorded_rank) found.record = copy_of(results);
 }
 
 // Observation counts the gathers of one rank, and keeps its events.
@@ -175,6 +175,7 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
     ParallelForm form;
     form.prepare = [&](nn::Module& model) {
       observation.set_model(model);
+      if (request.at_model) request.at_model(rank, model);
       if (has_schedule) own.schedule.emplace(model);
     };
     form.at_phase = [&](std::int64_t step, TrainPhase phase) {
@@ -199,6 +200,7 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
         checkpoint::load(state, *request.load_from);
         return state.number(saved_step_name);
       };
+    form.gradient_factor = request.gradient_factor;
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form), at_memory);
     if (reports) keep_results(rank, request, result, own);
   };

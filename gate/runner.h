@@ -61,7 +61,7 @@ class GateRunner {
     std::vector<Fault> faults = {};
     // Records that each rank compares its results with; must outlive the call.
     std::vector<const RunRecord*> expected = {};
-    bool keep_record = false;  // of rank 0
+    bool keep_record = false;  // of one rank
     bool observes = false;     // keeps gathers and events of sharding
     bool has_details = false;  // keeps the details of findings and run
     // Ranks have the gate's simulated device and only train; there are no results.
@@ -69,6 +69,12 @@ class GateRunner {
     bool record_choices = false;
     // The run writes the trace file of the options, and execution traces, if these are asked for.
     bool is_traced = false;
+    // Called on each rank with the model that it trains, before the first step.
+    std::function<void(Rank& rank, nn::Module& model)> at_model = {};
+    // Multiplies all gradients: a fault, unless it is 1.
+    double gradient_factor = 1.0;
+    // The rank whose record is kept.
+    RankId recorded_rank = 0;
     // Saves the state of the run, or resumes from a saved one.
     std::optional<GateSave> save = {};
     std::optional<checkpoint::Location> load_from = {};

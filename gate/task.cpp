@@ -101,6 +101,10 @@ GateTask gate_task(const GateFile& gate) {
   task.autocast = gate.train.autocast;
   task.terms = terms_of(gate);
   task.optimizer = gate.train.optimizer;
+  if (gate.train.lr_schedule)
+    task.rate_factor = [rate = gate.train.lr_schedule->rate()](std::int64_t step) {
+      return rate.factor(step);
+    };
   if (gate.train.clip_grad_norm > 0)
     task.clip = optim::ClipOptions{.max_norm = gate.train.clip_grad_norm};
   task.batch = [steps = steps_of(gate), parts = task.micro_batches](std::int64_t step,
@@ -202,6 +206,21 @@ ParallelForm replicated_form(const GateFile& gate, ParallelForm form) {
   return form;
 }
 
+// Returns how the gate uses ZeRO: experts have the ranks that share them as their group.
+ZeroForm zero_of(const GateFile& gate, const AtZeroMemory& at_memory) {
+  const GateParallel& parallel = gate.parallel;
+  ZeroForm zero{.config = parallel.zero->config, .at_memory = at_memory};
+  if (parallel.tensor) zero.tensor = group_along(gate, {parallel.tensor->mesh});
+  if (!parallel.expert) return zero;
+  zero.experts = group_along(gate, {parallel.expert->mesh});
+  std::vector<std::string> dims = summed_dims(parallel);
+  std::erase(dims, parallel.expert->mesh);
+  zero.sharing = dims.empty()
+                     ? ProcessGroup::of(RankList::of({std::int64_t(this_rank().id())}), "own")
+                     : group_along(gate, dims);
+  return zero;
+}
+
 }  // namespace
 
 TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form,
@@ -212,10 +231,10 @@ TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, Paralle
     return train(task.training, with_spread_layers(gate, std::move(form)));
   }
   if (gate.parallel.zero) {
-    const GateZero& zero = *gate.parallel.zero;
-    form = zero_form({.config = zero.config, .at_memory = at_memory},
-                     group_along(gate, summed_dims(gate.parallel)), std::move(form));
-    return train(task.training, with_cut_sequences(gate, std::move(form)));
+    form = zero_form(zero_of(gate, at_memory), group_along(gate, summed_dims(gate.parallel)),
+                     std::move(form));
+    form = with_cut_sequences(gate, std::move(form));
+    return train(task.training, with_spread_layers(gate, std::move(form)));
   }
   if (!summed_dims(gate.parallel).empty())
     form = with_cut_sequences(gate, replicated_form(gate, std::move(form)));

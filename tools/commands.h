@@ -17,6 +17,7 @@ void add_replay_command(CLI::App& program, int& status);
 void add_checkpoint_command(CLI::App& program, int& status);
 void add_falsify_command(CLI::App& program, int& status);
 void add_config_command(CLI::App& program, int& status);
+void add_compose_command(CLI::App& program, int& status);
 void add_doctor_command(CLI::App& program, int& status);
 
 }  // namespace simmesh

@@ -13,8 +13,8 @@
 namespace simmesh {
 
 // MeshPlan is a mesh, of which fully_shard gets the dims in `use`, or all dims if `use` is empty.
-// With `replicate` it gets those dims joined into one, which replicates, and then those in `use`. The
-// dims in `shard` are joined with the last one in `use`.
+// With `replicate` it gets those dims joined into one, which replicates, and then those in `use`.
+// The dims in `shard` are joined with the last one in `use`.
 struct MeshPlan {
   Shape shape;
   std::vector<std::string> names;

@@ -47,12 +47,15 @@ class LocalEngine final : public TrainingEngine {
         task_(task),
         form_(form),
         named_(model.named_parameters()),
-        optimizer_(make_optimizer(task.optimizer, model.parameters())) {
+        optimizer_(make_optimizer(task.optimizer, model.parameters())),
+        rates_(optimizer_->learning_rates()) {
     const auto* muon = std::get_if<MuonSpec>(&task.optimizer);
     if (muon == nullptr || !muon->by_ops) owned_.emplace(*optimizer_);
   }
 
   void backward(const Tensor& loss) override { simmesh::backward(loss); }
+
+  void set_rate_factor(double factor) override { set_rates(*optimizer_, rates_, factor); }
 
   void step(TrainingResult& result) override {
     if (task_.clip)
@@ -124,6 +127,7 @@ class LocalEngine final : public TrainingEngine {
   std::vector<nn::NamedTensor> named_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<OwnedSteps> owned_;
+  std::vector<double> rates_;  // those that the optimiser began with
 };
 
 }  // namespace

@@ -83,7 +83,7 @@ ParallelizePlan tensor_plan(nn::Module& model, const TensorForm& tensor) {
   std::string moe;  // the path before what is below the last nn::Moe
   for (const auto& [path, module] : model.named_modules()) {
     bool is_norm = dynamic_cast<nn::LayerNorm*>(module) || dynamic_cast<nn::RMSNorm*>(module);
-    // What is below an nn::Moe has whole sequences. Experts of other ranks have no parameters.
+    // Modules below an nn::Moe have whole sequences. Experts of other ranks have no parameters.
     bool is_below_moe = !moe.empty() && path.starts_with(moe);
     bool is_expert = is_below_moe && is_expert_parameter(model, path + ".");
     if (is_expert && (tensor.whole_experts || module->parameters().empty())) continue;

@@ -20,9 +20,9 @@ struct TensorForm {
 };
 
 // tensor_plan returns the styles of a model's modules: of each nn::Attention, each nn::GatedMlp and
-// each perceptron with children fc1 and fc2 that this rank has, and with sequence_parallel of normalisations, of the
-// child `pos` after which sequences are cut, and of the child `head`, before which they are
-// gathered.
+// each perceptron with children fc1 and fc2 that this rank has, and with sequence_parallel of
+// normalisations, of the child `pos` after which sequences are cut, and of the child `head`, before
+// which they are gathered.
 ParallelizePlan tensor_plan(nn::Module& model, const TensorForm& tensor);
 
 // with_tensor returns a form of training in which the model is first distributed over a mesh of one

@@ -93,7 +93,8 @@ void run_micro_batch(nn::Module& model, TrainingEngine& engine, const TrainingTa
   std::optional<nn::BatchRows> rows;
   if (form.parts > 1) rows.emplace(rows_of(batch.input.size(0), form), batch.input.size(0));
   Tensor terms = loss_terms(task.loss, output_of(model, task, input), target);
-  Tensor loss = div(simmesh::sum(terms), task.terms / form.gradient_divisor);
+  Tensor loss =
+      div(simmesh::sum(terms), task.terms / (form.gradient_divisor * form.gradient_factor));
   if (form.reports) sum.add(terms, loss);
   if (form.at_phase && micro.index + 1 == task.micro_batches)
     form.at_phase(micro.step, TrainPhase::backward);
@@ -123,6 +124,7 @@ LossSum run_step(nn::Module& model, TrainingEngine& engine, RouterBatch& routers
   if (form.after_backward) form.after_backward(model);
   routers.end_step();
   if (form.at_phase) form.at_phase(step, TrainPhase::optimizer);
+  if (task.rate_factor) engine.set_rate_factor(task.rate_factor(step));
   engine.step(result);
   if (form.after_step) form.after_step(step, [&engine] { return state_of_run(engine); });
   return sum;

@@ -109,6 +109,8 @@ struct TrainingTask {
   OptimizerSpec optimizer;
   std::optional<optim::ClipOptions> clip;
   double norm_type = 2.0;  // of the reported norms
+  // The factor of the optimiser's learning rates at a step; 1 by default.
+  std::function<double(std::int64_t step)> rate_factor = {};
 };
 
 // TrainPhase is a part of a training step: the forward pass of its first micro-batch, the backward
@@ -131,6 +133,8 @@ struct ParallelForm {
   // The divisor of gradients after they are summed over the parts: 1 for sums, the number of parts
   // for means. The loss of each part is multiplied by it.
   double gradient_divisor = 1.0;
+  // Multiplies the gradients, and not the reported losses: a fault, unless it is 1.
+  double gradient_factor = 1.0;
   // prepare changes the model before the optimiser is made.
   std::function<void(nn::Module& model)> prepare = {};
   // make_engine returns the object that runs backward passes and steps (see training_engine.h); the

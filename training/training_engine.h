@@ -16,6 +16,8 @@ class TrainingEngine {
 
   // backward runs the backward pass of a micro-batch.
   virtual void backward(const Tensor& loss) = 0;
+  // set_rate_factor multiplies the learning rates that the optimiser began with, for the next step.
+  virtual void set_rate_factor(double factor) = 0;
   // step makes the optimiser's step, and adds the norm and the gradients of the step to the result
   // if the run reports them.
   virtual void step(TrainingResult& result) = 0;
@@ -26,6 +28,12 @@ class TrainingEngine {
   // report adds the parameters and the optimiser's state.
   virtual void report(TrainingResult& result) = 0;
 };
+
+// set_rates sets an optimiser's learning rates to its first ones times a factor.
+inline void set_rates(optim::Optimizer& optimizer, std::vector<double> rates, double factor) {
+  for (double& rate : rates) rate *= factor;
+  optimizer.set_learning_rates(rates);
+}
 
 // reported runs work that only gathers results to report.
 template <class Work>

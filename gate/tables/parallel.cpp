@@ -26,17 +26,14 @@ bool is_dim_of(const std::vector<std::string>& dims, const std::string& name) {
   return std::find(dims.begin(), dims.end(), name) != dims.end();
 }
 
-// Reads parallel.context. Gradients are summed over its dim. fully_shard shards over it, too, if its
-// own dims don't have it.
+// Reads parallel.context. Gradients are summed over its dim. fully_shard shards over it, too, if
+// its own dims don't have it.
 void read_context(GateTable& table, const GateLayout& layout, const nn::ModelNode& model,
                   GateParallel& parallel) {
   auto key = table.table("context");
   if (!key) return;
   parallel.context = read_gate_context(*key, layout, model);
   const std::string& dim = parallel.context->mesh;
-  if (parallel.zero && parallel.zero->mesh == dim)
-    table.reject_value("context", "another dim than that of zero, whose ranks take rows",
-                       "'" + dim + "' for both");
   if (parallel.fsdp && !is_dim_of(parallel.fsdp->mesh, dim)) parallel.fsdp->sequence_dim = dim;
 }
 
@@ -49,7 +46,6 @@ void read_expert(GateTable& table, const GateLayout& layout, const nn::ModelNode
   bool chooses = key->has("tensor_parallel");
   parallel.expert =
       read_gate_expert(*key, layout, model, parallel.fsdp ? &*parallel.fsdp : nullptr);
-  if (parallel.zero) table.reject_value("expert", "one of expert and zero", "both of them");
   if (chooses && !table.has("tensor"))
     key->reject("tensor_parallel", "no such key without parallel.tensor");
 }
@@ -69,7 +65,7 @@ void read_tensor(GateTable& table, const GateLayout& layout, const nn::ModelNode
   auto refuse_dim = [&](std::string_view form) {
     table.reject_value("tensor", fmt::format("a dim that {} doesn't have", form), tensor.mesh);
   };
-  if (parallel.zero) table.reject_value("tensor", "one of tensor and zero", "both of them");
+  if (parallel.zero && parallel.zero->mesh == tensor.mesh) refuse_dim("zero.mesh");
   if (parallel.fsdp && is_dim_of(parallel.fsdp->mesh, tensor.mesh)) refuse_dim("fsdp.mesh");
   if (parallel.replicate && parallel.replicate->mesh == tensor.mesh) refuse_dim("replicate.mesh");
   if (parallel.context && parallel.context->mesh == tensor.mesh) refuse_dim("context.mesh");

@@ -20,8 +20,8 @@ std::int64_t integer_or(const nn::ModelNode& node, const std::string& field,
 void check_divides(const GateTable& table, std::int64_t count, const char* what,
                    std::int64_t ranks) {
   if (count % ranks != 0)
-    table.reject("mesh",
-                 fmt::format("a dim that divides the {} {}, got {} ranks", count, what, ranks));
+    table.reject_value("mesh", fmt::format("a dim that divides the {} {}", count, what),
+                       fmt::format("{} ranks", ranks));
 }
 
 // Checks that every rank gets equally many heads, and equally many columns between fc1 and fc2: the

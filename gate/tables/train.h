@@ -5,6 +5,7 @@
 
 #include "core/tensor/formula.h"
 #include "core/tensor/shape.h"
+#include "gate/tables/learning_rate.h"
 #include "training/training.h"
 
 namespace simmesh {
@@ -31,6 +32,7 @@ struct GateTrain {
   std::int64_t steps = 1;
   std::int64_t micro_batches = 1;
   OptimizerSpec optimizer = optim::SgdOptions{.lr = 0.01};
+  std::optional<GateLearningRate> lr_schedule = {};
   double clip_grad_norm = 0.0;  // 0: no clipping
   LossKind loss = LossKind::mse;
   // The dtype of autocast in forward, from the section torch_autocast of a DeepSpeed file.

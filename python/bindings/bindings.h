@@ -19,6 +19,7 @@ void bind_zero_config(nanobind::module_& module);
 void bind_verify(nanobind::module_& module);
 void bind_validate(nanobind::module_& module);
 void bind_gate(nanobind::module_& module);
+void bind_compose(nanobind::module_& module);
 void bind_dtensor(nanobind::module_& module);
 void bind_arithmetic(nanobind::module_& module);
 void bind_work(nanobind::module_& module);

@@ -22,6 +22,7 @@ NB_MODULE(_core, module) {
   simmesh::python::bind_verify(module);
   simmesh::python::bind_validate(module);
   simmesh::python::bind_gate(module);
+  simmesh::python::bind_compose(module);
   simmesh::python::bind_dtensor(module);
   simmesh::python::bind_arithmetic(module);
   simmesh::python::bind_work(module);

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from simmesh import _core
 from simmesh._core import (
+    Composition,
     CounterExample,
     DeviceFigures,
     DeviceMesh,
@@ -24,6 +25,7 @@ from simmesh._core import (
     GateCheck,
     GateResult,
     Group,
+    LayoutResult,
     OpVerdict,
     Outcome,
     Partial,
@@ -52,6 +54,7 @@ from simmesh._core import (
     all_to_all_single,
     barrier,
     broadcast,
+    compose,
     difference_in_bits,
     distribute_tensor,
     doctor,
@@ -114,6 +117,7 @@ _core.internal_files([str(Path(__file__).parent)])
 
 __all__ = [
     "Comparison",
+    "Composition",
     "CounterExample",
     "DTensor",
     "DeviceFigures",
@@ -124,6 +128,7 @@ __all__ = [
     "GateCheck",
     "GateResult",
     "Group",
+    "LayoutResult",
     "LimitOfExactArithmetic",
     "OpVerdict",
     "Outcome",
@@ -163,6 +168,7 @@ __all__ = [
     "all_to_all_single",
     "barrier",
     "broadcast",
+    "compose",
     "difference_in_bits",
     "distribute_tensor",
     "doctor",

@@ -105,6 +105,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"gate/tables"},
     {"gate"},
     {"gate/checks"},
+    {"gate/compose"},
     {"tools"},
     {"python/bindings/casts", "python/bindings/torch"},
     {"python/bindings"},

@@ -28,18 +28,19 @@ std::unique_ptr<Stage> make_stage(const StageSetup& setup) {
 
 struct Engine::State {
   State(nn::Module& trained, const MakeOptimizer& make_optimizer, const Config& given,
-        const ProcessGroup& group)
+        const ProcessGroup& group, const ModelParallel& parallel)
       : module(trained),
         config(completed_config(given, group.size(), bool(make_optimizer))),
         has_optimizer(bool(make_optimizer)) {
     convert_module(module, config);
-    stage = make_stage({module, make_optimizer, config, group});
+    StageSetup setup{module, make_optimizer, config, group, parallel};
+    stage = make_stage(setup);
     if (make_optimizer) {
       check_optimizer(stage->optimizer(), config);
       if (config.scheduler) lr_scheduler.emplace(*config.scheduler, stage->optimizer());
     }
     if (auto options = config.loss_scaler()) scaler.emplace(*options);
-    for (const auto& [name, parameter] : module.named_parameters()) names.push_back(name);
+    for (const auto& [name, parameter] : setup.parameters()) names.push_back(name);
   }
 
   double loss_scale() const { return scaler ? scaler->scale() : 1.0; }
@@ -71,8 +72,8 @@ struct Engine::State {
 };
 
 Engine::Engine(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
-               const ProcessGroup& group) {
-  state_ = std::make_unique<State>(module, make_optimizer, config, group);
+               const ProcessGroup& group, const ModelParallel& parallel) {
+  state_ = std::make_unique<State>(module, make_optimizer, config, group, parallel);
 }
 
 Engine::~Engine() = default;
@@ -95,11 +96,19 @@ void Engine::backward(const Tensor& loss, bool scale_wrt_gas) {
   if (!state.has_optimizer)
     raise(ErrorKind::assertion_error, engine_source,
           "expected an optimizer for a backward pass, got none");
-  state.stage->before_backward(state.is_boundary_after(state.micro_batches + 1));
+  before_backward();
   Tensor part = scale_wrt_gas ? div(loss, double(*state.config.gradient_accumulation_steps)) : loss;
   simmesh::backward(state.scaler ? state.scaler->scaled(part) : part);
-  state.stage->after_backward();
-  ++state.micro_batches;
+  after_backward();
+}
+
+void Engine::before_backward() {
+  state_->stage->before_backward(state_->is_boundary_after(state_->micro_batches + 1));
+}
+
+void Engine::after_backward() {
+  state_->stage->after_backward();
+  ++state_->micro_batches;
 }
 
 bool Engine::is_gradient_accumulation_boundary() const {
@@ -116,6 +125,8 @@ void Engine::step() {
   if (state.lr_scheduler && state.is_applied) state.lr_scheduler->step();
   if (state.scaler) state.scaler->update(result.is_finite);
 }
+
+Tensor Engine::squares() const { return state_->stage->squares(state_->loss_scale()); }
 
 bool Engine::was_step_applied() const { return state_->is_applied; }
 
@@ -156,8 +167,8 @@ Tensor Engine::safe_get_full_grad(std::string_view name) const {
 MemoryUse Engine::memory_use() const { return state_->stage->memory_use(); }
 
 Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
-                  const ProcessGroup& group) {
-  return {module, make_optimizer, config, group};
+                  const ProcessGroup& group, const ModelParallel& parallel) {
+  return {module, make_optimizer, config, group, parallel};
 }
 
 Engine initialize(nn::Module& module, const Config& config, const ProcessGroup& group) {

@@ -47,7 +47,7 @@ class Engine {
  public:
   // Raises as Config::check does, and AssertionErrors for keys that don't go together.
   Engine(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
-         const ProcessGroup& group);
+         const ProcessGroup& group, const ModelParallel& parallel = {});
   ~Engine();
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
@@ -64,6 +64,11 @@ class Engine {
   // scale_wrt_gas off the loss isn't divided. Raises an AssertionError without an optimiser.
   void backward(const Tensor& loss, bool scale_wrt_gas = true);
 
+  // before_backward and after_backward surround a backward pass that another engine, of the same
+  // module's other parameters, makes.
+  void before_backward();
+  void after_backward();
+
   // is_gradient_accumulation_boundary is true if the next step changes the parameters. It is false
   // if managed_gradient_accumulation is off: then each step after a backward pass changes them.
   bool is_gradient_accumulation_boundary() const;
@@ -72,6 +77,10 @@ class Engine {
   // group, clips them, and runs the optimiser's step, and after it the scheduler's. With loss
   // scaling it skips both if a gradient isn't finite. All members call it.
   void step();
+
+  // squares returns the sum of the squares of the gradients that the next step uses and that count
+  // in its norm, over the group; between the last backward pass and the step. All members call it.
+  Tensor squares() const;
 
   // was_step_applied is true if the last step at a boundary changed the parameters.
   bool was_step_applied() const;
@@ -120,9 +129,9 @@ class Engine {
 // From stage 1 on make_optimizer is called twice: first with the parameters, to learn the
 // optimiser's groups, whose parameters are laid out together, and then with the masters of this
 // member, which have the names of their parameters. In stages 0 and 3 it may be empty: the engine
-// then has no optimiser.
+// then has no optimiser. Where the model isn't whole on the members, `parallel` says so.
 Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
-                  const ProcessGroup& group);
+                  const ProcessGroup& group, const ModelParallel& parallel = {});
 
 // This initialize makes the optimiser of the section optimizer of the configuration, if it has one.
 Engine initialize(nn::Module& module, const Config& config, const ProcessGroup& group);

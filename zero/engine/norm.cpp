@@ -22,17 +22,22 @@ bool are_all_finite(gsl::span<const Tensor> tensors, const ProcessGroup& group) 
   return !overflow.has_elements() || overflow.values<std::uint8_t>()[0] == 0;
 }
 
-Tensor sharded_norm(gsl::span<const Tensor> tensors, const ProcessGroup& group) {
+Tensor sharded_squares(gsl::span<const Tensor> tensors, const ProcessGroup& group) {
   NoGrad mode;
-  Tensor total;
-  {
-    KeepUnrounded scope;
-    Tensor own = optim::power_sum(tensors, 2.0);
-    Tensor narrow = converted_unrounded(own, DType::float32);
-    if (group.size() > 1) narrow = all_reduce(narrow, ReduceOp::sum, group);
-    total = converted_unrounded(narrow, DType::float64);
-  }
-  return to(sqrt(total), DType::float32);
+  KeepUnrounded scope;
+  Tensor own = optim::power_sum(tensors, 2.0);
+  Tensor narrow = converted_unrounded(own, DType::float32);
+  if (group.size() > 1) narrow = all_reduce(narrow, ReduceOp::sum, group);
+  return converted_unrounded(narrow, DType::float64);
+}
+
+Tensor norm_of_squares(const Tensor& squares) {
+  NoGrad mode;
+  return to(sqrt(squares), DType::float32);
+}
+
+Tensor sharded_norm(gsl::span<const Tensor> tensors, const ProcessGroup& group) {
+  return norm_of_squares(sharded_squares(tensors, group));
 }
 
 Tensor clip_factor(const Tensor& norm, double max_norm) {

@@ -10,6 +10,7 @@
 #include "core/optim/optimizer.h"
 #include "zero/config/config.h"
 #include "zero/engine/memory_use.h"
+#include "zero/engine/model_parallel.h"
 
 namespace simmesh::zero {
 
@@ -23,6 +24,10 @@ struct StageSetup {
   const MakeOptimizer& make_optimizer;
   const Config& config;
   const ProcessGroup& group;
+  ModelParallel parallel = {};
+
+  // parameters returns the parameters that are trained here, in the order of the module.
+  std::vector<nn::NamedTensor> parameters() const;
 };
 
 // StepResult is the outcome of a step. A step whose gradients aren't finite is skipped, and
@@ -56,6 +61,10 @@ class Stage {
   // step averages the gradients of all micro-batches since the last step, divides them by the loss
   // scale, clips them and runs the optimiser's step.
   virtual StepResult step(double loss_scale) = 0;
+
+  // squares returns the sum of the squares of the mean gradients that count, over the group, before
+  // the step that uses them; see ModelParallel.
+  virtual Tensor squares(double loss_scale) = 0;
 
   // masters are the tensors that the optimiser updates.
   virtual const std::vector<nn::NamedTensor>& masters() const = 0;

@@ -12,6 +12,7 @@
 #include "core/tensor/convert.h"
 #include "core/tensor/scalar_value.h"
 #include "zero/engine/mean.h"
+#include "zero/engine/norm.h"
 #include "zero/engine/stage.h"
 
 namespace simmesh::zero {
@@ -37,7 +38,10 @@ Tensor copied_unseen(const Tensor& tensor) {
 class Stage0 final : public Stage {
  public:
   explicit Stage0(const StageSetup& setup)
-      : config_(setup.config), group_(setup.group), parameters_(setup.module.named_parameters()) {
+      : config_(setup.config),
+        group_(setup.group),
+        parallel_(setup.parallel),
+        parameters_(setup.parameters()) {
     for (const auto& [name, parameter] : parameters_)
       masters_.emplace_back(name, master_of(parameter));
     if (setup.make_optimizer) optimizer_ = setup.make_optimizer(masters_);
@@ -64,12 +68,20 @@ class Stage0 final : public Stage {
   StepResult step(double loss_scale) override {
     NoGrad mode;
     StepResult result;
-    result.is_finite = average_gradients(loss_scale);
+    settle(loss_scale);
+    result.is_finite = *settled_;
+    settled_.reset();
     result.is_applied = !config_.loss_scaler() || result.is_finite;
     result.norm = result.is_applied ? update_masters() : std::numeric_limits<double>::infinity();
     optimizer_->zero_grad();
     copy_to_parameters();
     return result;
+  }
+
+  Tensor squares(double loss_scale) override {
+    NoGrad mode;
+    settle(loss_scale);
+    return squares_of_means();
   }
 
   const std::vector<nn::NamedTensor>& masters() const override { return masters_; }
@@ -108,7 +120,8 @@ class Stage0 final : public Stage {
 
   Tensor full_grad(std::size_t parameter) override {
     NoGrad mode;
-    if (!masters_[parameter].second.requires_grad()) return {};
+    const auto& [name, master] = masters_[parameter];
+    if (!master.requires_grad() || !parallel_.has_gradient(name)) return {};
     gradients_.resize(parameters_.size());
     return mean_gradient(parameter);
   }
@@ -138,6 +151,30 @@ class Stage0 final : public Stage {
     return all_reduce(mean.begin(own), ReduceOp::sum, group_);
   }
 
+  // Averages the gradients once a step.
+  void settle(double loss_scale) {
+    if (!settled_) settled_ = average_gradients(loss_scale);
+  }
+
+  Tensor squares_of_means() const {
+    KeepUnrounded scope;
+    std::vector<Tensor> counted;
+    for (const auto& [name, master] : masters_)
+      if (Tensor mean = grad_of(master); mean.is_defined() && parallel_.is_counted(name))
+        counted.push_back(mean);
+    return optim::power_sum(counted, 2.0);
+  }
+
+  // Clips the means by a norm of more than those that are here.
+  Tensor clip_by_norm_of_all() {
+    Tensor norm = norm_of_squares(parallel_.squares_of_all(squares_of_means()));
+    if (config_.gradient_clipping <= 0) return norm;
+    Tensor factor = clip_factor(norm, config_.gradient_clipping);
+    for (auto& [name, master] : masters_)
+      if (Tensor mean = grad_of(master); mean.is_defined()) set_grad(master, mul(mean, factor));
+    return norm;
+  }
+
   // Gives the masters the means of the gradients over the group, divided by the loss scale. Returns
   // whether they are finite.
   bool average_gradients(double loss_scale) {
@@ -148,6 +185,7 @@ class Stage0 final : public Stage {
       if (!master.requires_grad()) continue;
       Tensor mean = mean_gradient(i);
       is_finite &= !mean.has_elements() || optim::all_finite(mean);
+      if (!parallel_.has_gradient(masters_[i].first)) continue;
       set_grad(master, config_.loss_scaler() ? div(mean, loss_scale) : mean);
     }
     gradients_.clear();
@@ -161,8 +199,9 @@ class Stage0 final : public Stage {
       if (Tensor mean = grad_of(master); mean.is_defined()) means.push_back(mean);
     }
     double limit = config_.gradient_clipping;
-    Tensor norm =
-        limit > 0 ? optim::clip_grad_norm_(tensors, {.max_norm = limit}) : optim::total_norm(means);
+    Tensor norm = parallel_.all_squares ? clip_by_norm_of_all()
+                  : limit > 0           ? optim::clip_grad_norm_(tensors, {.max_norm = limit})
+                                        : optim::total_norm(means);
     optimizer_->step();
     return norm.has_elements() ? scalar_value(norm) : 0.0;
   }
@@ -177,6 +216,8 @@ class Stage0 final : public Stage {
 
   Config config_;
   ProcessGroup group_;
+  ModelParallel parallel_;
+  std::optional<bool> settled_;  // once gradients are averaged: whether they are finite
   std::vector<nn::NamedTensor> parameters_;
   std::vector<nn::NamedTensor> masters_;
   std::vector<Tensor> gradients_;                // float32 sums over micro-batches

@@ -69,7 +69,8 @@ class FlatStage final : public Stage {
   explicit FlatStage(const StageSetup& setup)
       : config_(setup.config),
         group_(setup.group),
-        parameters_(setup.module.named_parameters()),
+        parallel_(setup.parallel),
+        parameters_(setup.parameters()),
         groups_(groups_of(setup, parameters_)),
         partition_(parameters_, groups_.members, partition_options(setup)),
         gradients_(partition_, config_, group_,
@@ -117,6 +118,12 @@ class FlatStage final : public Stage {
     return result;
   }
 
+  Tensor squares(double loss_scale) override {
+    NoGrad mode;
+    reduce_rest();
+    return squares_of(means_of(loss_scale));
+  }
+
   const std::vector<nn::NamedTensor>& masters() const override { return masters_; }
   optim::Optimizer& optimizer() const override { return *optimizer_; }
 
@@ -153,7 +160,8 @@ class FlatStage final : public Stage {
 
   Tensor full_grad(std::size_t parameter) override {
     NoGrad mode;
-    if (!partition_.has(parameter)) return {};
+    if (!partition_.has(parameter) || !parallel_.has_gradient(parameters_[parameter].first))
+      return {};
     reduce_rest();
     const OwnedPiece* piece = partition_.piece_of(parameter);
     Tensor own;
@@ -229,25 +237,39 @@ class FlatStage final : public Stage {
   // optimiser's step. Returns the norm before clipping.
   std::optional<double> update_masters(double loss_scale) {
     Ledger::Uncharged host(is_offloaded(config_.zero_optimization.offload_optimizer));
-    std::vector<Tensor> means;
-    for (const OwnedPiece& piece : partition_.pieces()) means.push_back(mean_of(piece, loss_scale));
+    std::vector<Tensor> means = means_of(loss_scale);
     std::optional<double> result;
     Tensor factor;
     if (config_.zero_optimization.compute_grad_norm) {
-      Tensor norm = sharded_norm(means, group_);
+      Tensor norm = norm_of_squares(parallel_.squares_of_all(squares_of(means)));
       if (norm.has_elements()) result = scalar_value(norm);
       if (config_.gradient_clipping > 0) factor = clip_factor(norm, config_.gradient_clipping);
     }
     for (std::size_t i = 0; i < means.size(); ++i) {
+      if (!parallel_.has_gradient(masters_[i].first)) continue;
       Tensor clipped = factor.is_defined() ? mul(means[i], factor) : means[i];
       set_grad(partition_.pieces()[i].master, converted(clipped, master_dtype(config_)));
     }
     means.clear();
     for (std::size_t i = 0; i < parameters_.size(); ++i)
-      if (groups_.needs_whole[i]) step_parameter(i);
+      if (groups_.needs_whole[i] && parallel_.has_gradient(parameters_[i].first)) step_parameter(i);
     optimizer_->step();
     optimizer_->zero_grad();
     return result;
+  }
+
+  // Returns the mean gradient of each piece.
+  std::vector<Tensor> means_of(double loss_scale) const {
+    std::vector<Tensor> means;
+    for (const OwnedPiece& piece : partition_.pieces()) means.push_back(mean_of(piece, loss_scale));
+    return means;
+  }
+
+  Tensor squares_of(const std::vector<Tensor>& means) const {
+    std::vector<Tensor> counted;
+    for (std::size_t i = 0; i < means.size(); ++i)
+      if (parallel_.is_counted(masters_[i].first)) counted.push_back(means[i]);
+    return sharded_squares(counted, group_);
   }
 
   // Makes the step of a parameter that the optimiser needs whole.
@@ -300,6 +322,7 @@ class FlatStage final : public Stage {
 
   Config config_;
   ProcessGroup group_;
+  ModelParallel parallel_;
   std::vector<nn::NamedTensor> parameters_;
   OptimizerGroups groups_;
   FlatPartition partition_;

@@ -8,17 +8,16 @@
 
 namespace simmesh::zero {
 
-ModuleIndex::ModuleIndex(nn::Module& root) : root_(&root) {
+ModuleIndex::ModuleIndex(nn::Module& root, const ModelParallel& parallel) : root_(&root) {
   for (auto& [prefix, module] : root.named_modules()) {
     for (const nn::ParameterSlot& slot : module->slots()) {
-      if (!slot.tensor.is_defined()) continue;
+      std::string path = prefix.empty() ? slot.name : prefix + "." + slot.name;
+      if (!slot.tensor.is_defined() || !parallel.is_trained(path)) continue;
       auto known = std::find_if(params_.begin(), params_.end(), [&](const Param& param) {
         return nn::is_same_tensor(param.tensor, slot.tensor);
       });
-      if (known == params_.end()) {
-        std::string name = prefix.empty() ? slot.name : prefix + "." + slot.name;
-        known = params_.insert(params_.end(), {std::move(name), slot.tensor, {}});
-      }
+      if (known == params_.end())
+        known = params_.insert(params_.end(), {std::move(path), slot.tensor, {}});
       known->places.push_back({module, slot.name});
     }
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "zero/config/config.h"
+#include "zero/engine/model_parallel.h"
 #include "zero/fetch/fetch_graph.h"
 #include "zero/stage3/partitioned_param.h"
 
@@ -22,7 +23,8 @@ class ModuleIndex {
     bool is_persistent = false;
   };
 
-  explicit ModuleIndex(nn::Module& root);
+  // The parameters are those that an engine trains.
+  explicit ModuleIndex(nn::Module& root, const ModelParallel& parallel = {});
 
   nn::Module& root() const { return *root_; }
   // modules are the numbered modules, in the order of their numbers, with their dotted names.

@@ -32,6 +32,7 @@ double host_value(const Tensor& scalar) {
 
 ShardedOptimizer::ShardedOptimizer(PartitionedParams& params, const StageSetup& setup)
     : params_(params),
+      parallel_(setup.parallel),
       scales_loss_(setup.config.loss_scaler().has_value()),
       master_dtype_(master_dtype(setup.config)),
       checks_overflow_(!setup.config.bf16.enabled || setup.config.bf16.check_grad_overflow),
@@ -136,13 +137,15 @@ bool ShardedOptimizer::has_overflow(const GradientShards& gradients) const {
 
 // The square sums of tiles are added up unrounded in exact arithmetic, so that the norm doesn't
 // depend on how elements are distributed over tiles and ranks.
-Tensor ShardedOptimizer::norm_of(const GradientShards& gradients, double loss_scale) const {
+Tensor ShardedOptimizer::squares(const GradientShards& gradients, double loss_scale) const {
   const ProcessGroup& group = params_.groups().all;
   KeepUnrounded scope;
   Tensor total = zeros(DimSpan(), DType::float64);
   for (const std::vector<ParamId>& tile : tiles_) {
     std::vector<Tensor> parts;
-    for (ParamId id : tile) parts.push_back(gradient_of(id, gradients, loss_scale));
+    for (ParamId id : tile)
+      if (parallel_.is_counted(params_[id].name()))
+        parts.push_back(gradient_of(id, gradients, loss_scale));
     Tensor sum = optim::power_sum(parts, 2.0);
     if (group.size() > 1) {
       Tensor one = sum.view(Dims{1});
@@ -151,7 +154,7 @@ Tensor ShardedOptimizer::norm_of(const GradientShards& gradients, double loss_sc
     }
     total = add(total, sum);
   }
-  return to(sqrt(total), DType::float32);
+  return total;
 }
 
 // Makes the steps of the parameters of a tile that the optimiser needs whole.
@@ -160,6 +163,7 @@ void ShardedOptimizer::step_whole_ones(const std::vector<ParamId>& tile) {
   const std::vector<Tensor>& trained = optimizer_->parameters();
   for (ParamId id : tile) {
     const Tensor& master = masters_[std::size_t(id)].second;
+    if (!parallel_.has_gradient(params_[id].name())) continue;
     auto is_master = [&](const Tensor& one) { return nn::is_same_tensor(one, master); };
     auto found = std::find_if(trained.begin(), trained.end(), is_master);
     if (found == trained.end() || !optimizer_->needs_whole(std::size_t(found - trained.begin())))
@@ -178,6 +182,7 @@ void ShardedOptimizer::step_tile(std::size_t index, const GradientShards& gradie
   for (ParamId id : tile) params_[id].prefetch_shard();
   for (ParamId id : tile) params_[id].fetch_shard();
   for (ParamId id : tile) {
+    if (!parallel_.has_gradient(params_[id].name())) continue;
     Tensor gradient = gradient_of(id, gradients, loss_scale);
     Tensor clipped = factor.is_defined() ? mul(gradient, factor) : gradient;
     set_grad(masters_[std::size_t(id)].second, converted(clipped, master_dtype_));
@@ -198,7 +203,7 @@ StepResult ShardedOptimizer::step(const GradientShards& gradients, double loss_s
   NoGrad mode;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (scales_loss_ && has_overflow(gradients)) return {false, false, infinity};
-  Tensor norm = norm_of(gradients, loss_scale);
+  Tensor norm = norm_of_squares(parallel_.squares_of_all(squares(gradients, loss_scale)));
   double value = host_value(norm);
   if (checks_overflow_ && !std::isfinite(value)) return {false, false, infinity};
   Tensor factor;

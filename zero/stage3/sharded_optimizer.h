@@ -28,6 +28,9 @@ class ShardedOptimizer {
   // is skipped.
   StepResult step(const GradientShards& gradients, double loss_scale);
 
+  // squares returns what Stage::squares does.
+  Tensor squares(const GradientShards& gradients, double loss_scale) const;
+
   // refresh copies a master from the shard, which somebody has changed.
   void refresh(ParamId param);
 
@@ -46,12 +49,12 @@ class ShardedOptimizer {
   std::vector<Tensor> kept_of(std::size_t tile) const;
   Tensor gradient_of(ParamId param, const GradientShards& gradients, double loss_scale) const;
   bool has_overflow(const GradientShards& gradients) const;
-  Tensor norm_of(const GradientShards& gradients, double loss_scale) const;
   void step_whole_ones(const std::vector<ParamId>& tile);
   void step_tile(std::size_t index, const GradientShards& gradients, double loss_scale,
                  const Tensor& factor);
 
   PartitionedParams& params_;
+  ModelParallel parallel_;
   bool scales_loss_;
   DType master_dtype_;
   bool checks_overflow_;

@@ -87,7 +87,8 @@ std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const P
 
 Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
     : group_(setup.group),
-      index_(with_leaves(setup.module, setup.config.zero_optimization)),
+      parallel_(setup.parallel),
+      index_(with_leaves(setup.module, setup.config.zero_optimization), setup.parallel),
       checks_changes_(setup.config.zero_optimization.enable_sanity_checks) {
   const ZeroOptimization& zero = setup.config.zero_optimization;
   index_.mark_persistent(zero.param_persistence_threshold, zero.model_persistence_threshold);
@@ -227,6 +228,11 @@ StepResult Stage3::step(double loss_scale) {
   return result;
 }
 
+Tensor Stage3::squares(double loss_scale) {
+  NoGrad mode;
+  return optimizer_->squares(*gradients_, loss_scale);
+}
+
 void Stage3::gather_persistent() {
   std::vector<ParamId> persistent;
   for (std::size_t i = 0; i < index_.params().size(); ++i)
@@ -297,7 +303,7 @@ Tensor Stage3::full_optimizer_state(std::size_t parameter, const std::string& ke
 
 Tensor Stage3::full_grad(std::size_t parameter) {
   const PartitionedParam& param = (*params_)[ParamId(parameter)];
-  if (!param.requires_grad()) return {};
+  if (!param.requires_grad() || !parallel_.has_gradient(param.name())) return {};
   const Tensor& shard = gradients_->of(ParamId(parameter));
   if (!shard.is_defined()) return whole_of(parameter, zeros({param.own_numel()}, DType::float32));
   return whole_of(parameter, converted(shard.detach(), DType::float32));

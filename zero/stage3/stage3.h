@@ -63,6 +63,7 @@ class Stage3 final : public Stage {
   void before_backward(bool is_boundary) override;
   void after_backward() override;
   StepResult step(double loss_scale) override;
+  Tensor squares(double loss_scale) override;
   const std::vector<nn::NamedTensor>& masters() const override;
   optim::Optimizer& optimizer() const override;
   std::vector<MasterShard> master_shards() override;
@@ -78,6 +79,7 @@ class Stage3 final : public Stage {
   void refuse_changes(const std::vector<ParamId>& params) const;
 
   ProcessGroup group_;
+  ModelParallel parallel_;
   ModuleIndex index_;
   std::unique_ptr<PartitionedParams> params_;
   std::unique_ptr<Coordinator> coordinator_;

@@ -46,6 +46,7 @@ TEST(GateExpert, ReadsItsKey) {
   EXPECT_EQ(gate.parallel.expert->mesh, "ep");
   EXPECT_EQ(gate.parallel.form(), "expert");
   EXPECT_EQ(expert_entry({"dp"}), "{ mesh = \"dp\" }");
+  EXPECT_EQ(expert_entry({"dp", false}), "{ mesh = \"dp\", tensor_parallel = false }");
   std::string shown = explain(ExpertGate{.parallel = "expert = { mesh = \"dp\" }\n"}.file());
   EXPECT_NE(shown.find("expert = { mesh = \"dp\" }"), std::string::npos) << shown;
 }
@@ -61,16 +62,15 @@ TEST(GateExpert, CutsRowsOverItsDimToo) {
   EXPECT_EQ(parts("expert = {}\nfsdp = { mesh = [\"dp\", \"cp\"] }\n"), 8);
   EXPECT_EQ(parts("expert = {}\nfsdp = { mesh = [\"cp\", \"ep\"] }\n"), 4);
   EXPECT_EQ(parts("expert = { mesh = \"cp\" }\ncontext = { mesh = \"cp\" }\n"), 1);
+  EXPECT_EQ(parts("expert = {}\ntensor = {}\nfsdp = {}\n"), 2);  // their ranks take the same rows
 }
 
 TEST(GateExpert, RefusesWhatDoesNotGoTogether) {
   expect_refused_expert({.parallel = "expert = { mesh = \"xp\" }\n"}, "one of dp, ep, got \"xp\"");
   expect_refused_expert({.parallel = "expert = { tokens = 1 }\n"},
                         "the nearest known key is 'parallel.expert.mesh'");
-  expect_refused_expert({.parallel = "expert = {}\nzero = { mesh = \"dp\" }\n"},
-                        "one of expert and zero");
-  expect_refused_expert({.parallel = "expert = {}\ntensor = { mesh = \"dp\" }\n"},
-                        "one of expert and tensor");
+  expect_refused_expert({.parallel = "expert = { tensor_parallel = false }\n"},
+                        "no such key without parallel.tensor");
   expect_refused_expert(
       {.parallel = "expert = {}\nfsdp = { wrap = [\"block0.mlp.experts.expert1\"] }\n"},
       "no single expert in fsdp.wrap");

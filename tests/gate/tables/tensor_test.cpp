@@ -36,8 +36,9 @@ TEST(GateTensor, RefusesWhatDoesNotGoTogether) {
   expect_refused(tensor_gate("tensor = { mesh = \"xp\" }"), "one of dp, tp, got \"xp\"");
   expect_refused(tensor_gate("tensor = {}\nfsdp = { mesh = [\"dp\", \"tp\"] }"),
                  "a dim that fsdp.mesh doesn't have");
-  expect_refused(tensor_gate("tensor = {}\nreplicate = { mesh = \"dp\" }"),
-                 "tensor alone, or together with fsdp");
+  for (const char* form : {"replicate", "zero", "context"})
+    expect_refused(tensor_gate(std::string("tensor = {}\n") + form + " = { mesh = \"tp\" }"),
+                   std::string("a dim that ") + form + ".mesh doesn't have");
   expect_refused(
       "[mesh]\nshape = [3]\n[model]\nkind = \"transformer\"\nwidth = 8\nheads = 4\n"
       "[data]\nsequence = 4\n[parallel]\ntensor = {}\n",
@@ -54,6 +55,9 @@ TEST(GateTensor, RefusesWhatDoesNotGoTogether) {
   std::string sequences = tensor_gate("tensor = { sequence_parallel = true }");
   sequences.replace(sequences.find("sequence = 8"), 12, "sequence = 7");
   expect_refused(sequences, "positions that the 4 ranks of tensor.mesh divide");
+  sequences = tensor_gate("tensor = { sequence_parallel = true }\ncontext = { mesh = \"dp\" }");
+  sequences.replace(sequences.find("sequence = 8"), 12, "sequence = 12");
+  expect_refused(sequences, "divide on each rank of context.mesh");
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "gate/compose/compose.h"
+#include "gate/report.h"
+
+namespace simmesh {
+
+// to_text returns a table with a line for each layout, the reasons for which others don't fit, and
+// a last line "N passed, N failed" over the layouts that were run.
+std::string to_text(const Composition& found, GateTextOptions options = {});
+
+// to_json returns the same content as one line of JSON.
+std::string to_json(const Composition& found);
+
+// to_html returns the same content as one page that needs no other file.
+std::string to_html(const Composition& found);
+
+}  // namespace simmesh

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "gate/tables/parallel.h"
+#include "gate/tables/train.h"
+
+namespace simmesh {
+
+// gives_rows is true if each rank gets rows in each micro-batch of a step of some rows, which are
+// cut over that many parts.
+struct CutRows {
+  std::int64_t batch;
+  std::int64_t micro_batches;
+  std::int64_t parts;
+};
+bool gives_rows(const CutRows& cut);
+
+// divides_positions is true unless tensor.sequence_parallel cuts the positions that a rank has, of
+// sequences of that length, into unequal parts.
+bool divides_positions(std::int64_t positions, const GateParallel& parallel,
+                       const GateLayout& layout);
+
+}  // namespace simmesh

@@ -1,0 +1,133 @@
+#include "gate/compose/compose.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/expect_error.h"
+#include "tests/gate/compose/compose_texts.h"
+
+namespace simmesh {
+namespace {
+
+using testing::compose_model;
+using testing::composed;
+using testing::expect_error;
+
+// All forms of parallelism, on all small numbers of ranks.
+TEST(Compose, EveryLayoutEqualsOneDevice) {
+  for (const char* kind : {"transformer", "moe"}) {
+    Composition found = composed(compose_model(kind), {.ranks = {2, 4}, .jobs = 2});
+    EXPECT_GT(found.layouts.size(), 30u);
+    EXPECT_EQ(found.losses.size(), 2u);
+    for (const LayoutResult& result : found.layouts) {
+      EXPECT_TRUE(result.passed()) << result.layout.name << ": " << result.failure
+                                   << (result.difference ? result.difference->where : "");
+      EXPECT_EQ(result.tensors, found.tensors);
+      EXPECT_GT(result.peak_bytes, 0);
+    }
+  }
+}
+
+TEST(Compose, ResultDoesNotDependOnJobs) {
+  ComposeRequest request{.ranks = {2, 4}, .only = {"hsdp", "sequence"}};
+  Composition one = composed(compose_model("transformer"), request);
+  request.jobs = 3;
+  Composition three = composed(compose_model("transformer"), request);
+  ASSERT_EQ(one.layouts.size(), three.layouts.size());
+  for (std::size_t i = 0; i < one.layouts.size(); ++i) {
+    EXPECT_EQ(one.layouts[i].layout.name, three.layouts[i].layout.name);
+    EXPECT_EQ(one.layouts[i].peak_bytes, three.layouts[i].peak_bytes);
+  }
+}
+
+// A wrong scale in layouts with two forms must be named with the smallest of these layouts.
+TEST(Compose, NamesTheSmallestLayoutWithAWrongScale) {
+  Composition found = composed(compose_model("moe"), {.ranks = {2, 8},
+                                                      .without = {"context", "hsdp"},
+                                                      .faults = {{{"fsdp", "tensor"}, 2.0}},
+                                                      .jobs = 2});
+  std::int64_t failed = 0;
+  for (const LayoutResult& result : found.layouts) {
+    auto has = [&](const char* form) {
+      const auto& forms = result.layout.forms;
+      return std::find(forms.begin(), forms.end(), form) != forms.end();
+    };
+    bool is_wrong = has("fsdp") && has("tensor");
+    EXPECT_EQ(result.passed(), !is_wrong) << result.layout.name;
+    if (!is_wrong) continue;
+    ++failed;
+    EXPECT_EQ(result.smallest, "fsdp=2+tensor=2") << result.layout.name;
+    if (result.layout.name != result.smallest) {
+      EXPECT_EQ(result.first, "");
+      continue;
+    }
+    EXPECT_EQ(result.first.find("gradient of head.weight in step 0, "), 0u) << result.first;
+    EXPECT_NE(result.first.find("2 times that of one device"), std::string::npos) << result.first;
+  }
+  EXPECT_GT(failed, 3);
+  EXPECT_EQ(found.failed(), failed);
+  EXPECT_EQ(found.reproduce,
+            "simmesh compose m.toml --layout fsdp=2+tensor=2 --inject fsdp+tensor=2");
+}
+
+// Every fault of a form or a pair of forms is found where it is, and nowhere else.
+TEST(Compose, FindsAFaultInEachForm) {
+  for (const std::string form : {"replicate", "fsdp", "zero1", "zero2", "zero3", "context",
+                                 "tensor", "sequence", "expert"}) {
+    Composition found =
+        composed(compose_model("moe"), {.ranks = {2, 2}, .faults = {{{form}, 0.5}}, .jobs = 2});
+    for (const LayoutResult& result : found.layouts) {
+      const auto& forms = result.layout.forms;
+      bool is_wrong = std::find(forms.begin(), forms.end(), form) != forms.end();
+      EXPECT_EQ(result.passed(), !is_wrong) << form << " in " << result.layout.name;
+    }
+    EXPECT_GT(found.failed(), 0) << form;
+  }
+}
+
+TEST(Compose, RunsOneLayoutByItsName) {
+  Composition found = composed(compose_model("transformer"),
+                               {.layout = "hsdp=2x3+context=2:ulysses:contiguous+tensor=2"});
+  ASSERT_EQ(found.layouts.size(), 1u);
+  EXPECT_EQ(found.layouts[0].layout.ranks(), 24);
+  EXPECT_TRUE(found.layouts[0].passed());
+}
+
+TEST(Compose, TakesAGateForItsModelOnly) {
+  GateFile gate = compose_model_from_text(
+      compose_model("transformer") +
+          "[mesh]\nshape = [7]\n[parallel]\nfsdp = {}\nactivation_checkpointing = \"blocks\"\n"
+          "[expect]\nhash = \"0123456789abcdef\"\n",
+      "m.toml");
+  EXPECT_EQ(gate.ranks(), 1);
+  EXPECT_FALSE(gate.parallel.fsdp);
+  EXPECT_TRUE(gate.parallel.checkpoint_blocks);
+  EXPECT_TRUE(gate.expect.hash.empty());
+  EXPECT_EQ(gate.arithmetic, "exact");
+  EXPECT_EQ(compose_model_from_text("[arithmetic]\nmode = \"canonical\"\n", "m").arithmetic,
+            "canonical");
+}
+
+TEST(Compose, RefusesWhatItCannotRun) {
+  auto refuses = [](const ComposeRequest& request, std::string_view words) {
+    expect_error([&] { composed(compose_model("transformer"), request); }, ErrorKind::value_error,
+                 words);
+  };
+  refuses({.layout = "tensor=3"}, "divides the 2 heads");
+  refuses({.layout = "nothing"}, "expected layouts that fit");
+  refuses({.ranks = {2, 2}, .only = {"expert"}}, "expected layouts that fit");
+  expect_error([] { compose_model_from_text("[world]\nshapes_only = true\n", "m"); },
+               ErrorKind::value_error, "world.shapes_only");
+  expect_error([] { compose_model_from_text("[modle]\n", "m"); }, ErrorKind::value_error, "model");
+}
+
+TEST(Compose, ReadsFaults) {
+  InjectedFault fault = parse_injected_fault("expert+tensor=0.5");
+  EXPECT_EQ(fault.forms, (std::vector<std::string>{"expert", "tensor"}));
+  EXPECT_EQ(fault.factor, 0.5);
+  for (const char* text :
+       {"expert", "expert=", "expert=x", "expert=0", "expert=-1", "=2", "fspd=2", "expert=inf"})
+    expect_error([&] { parse_injected_fault(text); }, ErrorKind::value_error, "expected");
+}
+
+}  // namespace
+}  // namespace simmesh

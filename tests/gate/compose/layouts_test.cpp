@@ -1,0 +1,66 @@
+#include "gate/compose/layouts.h"
+
+#include <gmock/gmock.h>
+#include <set>
+
+#include "tests/gate/compose/compose_texts.h"
+
+namespace simmesh {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Not;
+
+ComposeLayouts layouts_of(const std::string& kind, RanksRange ranks) {
+  return enumerate_layouts(compose_model_from_text(testing::compose_model(kind), "m.toml"), ranks);
+}
+
+std::vector<std::string> names_of(const std::vector<ComposeLayout>& layouts) {
+  std::vector<std::string> names;
+  for (const ComposeLayout& layout : layouts) names.push_back(layout.name);
+  return names;
+}
+
+// A layout that isn't tried can hide a mistake for ever.
+TEST(ComposeLayouts, AreAllOfTwoRanks) {
+  EXPECT_EQ(names_of(layouts_of("transformer", {2, 2}).fitting),
+            (std::vector<std::string>{
+                "tensor=2", "context=2:ring:head_tail", "context=2:ring:contiguous",
+                "context=2:all_gather:head_tail", "context=2:all_gather:contiguous",
+                "context=2:ulysses:head_tail", "context=2:ulysses:contiguous", "replicate=2",
+                "fsdp=2", "zero1=2", "zero2=2", "zero3=2", "tensor=2:sequence"}));
+}
+
+TEST(ComposeLayouts, HaveDistinctNamesAndSmallOnesFirst) {
+  std::vector<ComposeLayout> layouts = layouts_of("moe", {2, 8}).fitting;
+  std::set<std::string> names;
+  std::int64_t ranks = 0;
+  for (const ComposeLayout& layout : layouts) {
+    EXPECT_TRUE(names.insert(layout.name).second) << layout.name;
+    EXPECT_GE(layout.ranks(), ranks) << layout.name;
+    ranks = layout.ranks();
+  }
+  for (const char* name : {"hsdp=2x2", "hsdp=2x2+expert@hsdp",
+                           "fsdp=2+expert=2+context=2:ulysses:contiguous", "expert=2+tensor=2",
+                           "expert=2:whole+tensor=2:sequence", "replicate=2+expert@tensor+tensor=2",
+                           "expert@context+context=4:ring:head_tail", "zero3=2+expert=2+tensor=2"})
+    EXPECT_THAT(names, Contains(name));
+}
+
+// Three ranks divide no heads, and sixteen rows can't be cut in 17.
+TEST(ComposeLayouts, SayWhyALayoutDoesNotFit) {
+  ComposeLayouts layouts = layouts_of("transformer", {3, 3});
+  EXPECT_THAT(names_of(layouts.fitting), Not(Contains("tensor=3")));
+  bool is_named = false;
+  for (const Misfit& misfit : layouts.misfits)
+    if (misfit.name == "tensor=3")
+      is_named = misfit.reason.find("divides the 2 heads") != misfit.reason.npos;
+  EXPECT_TRUE(is_named);
+  layouts = layouts_of("transformer", {13, 13});
+  ASSERT_FALSE(layouts.misfits.empty());
+  EXPECT_NE(layouts.misfits[0].reason.find("rows for each of 13 ranks"), std::string::npos)
+      << layouts.misfits[0].reason;
+}
+
+}  // namespace
+}  // namespace simmesh

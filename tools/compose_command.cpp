@@ -1,0 +1,105 @@
+#include <charconv>
+#include <fmt/core.h>
+#include <memory>
+
+#include "core/check/error.h"
+#include "core/check/write_file.h"
+#include "gate/compose/compose_report.h"
+#include "tools/commands.h"
+#include "tools/run_options.h"
+#include "tools/watched_run.h"
+
+namespace simmesh {
+
+namespace {
+
+struct ComposeArguments {
+  std::string path;
+  std::string ranks = "2..16";
+  std::string html;
+  bool lists = false;
+  std::vector<std::string> faults;
+  ComposeRequest request;
+  RunOptions run;
+  OutputOptions output;
+};
+
+// Reads "2..16" or "8".
+RanksRange ranks_of(const std::string& text) {
+  constexpr std::int64_t ranks_max = 4096;
+  std::size_t dots = text.find("..");
+  std::string first = text.substr(0, dots);
+  std::string last = dots == std::string::npos ? first : text.substr(dots + 2);
+  auto number = [](const std::string& digits, std::int64_t& value) {
+    const char* end = digits.data() + digits.size();
+    auto [stop, error] = std::from_chars(digits.data(), end, value);
+    return error == std::errc() && stop == end;
+  };
+  RanksRange ranks;
+  if (!number(first, ranks.min) || !number(last, ranks.max) || ranks.min < 1 ||
+      ranks.max < ranks.min || ranks.max > ranks_max)
+    raise(ErrorKind::value_error, "tools/compose",
+          "--ranks: expected a number from 1 to {}, or two of them such as 2..16, got '{}'",
+          ranks_max, text);
+  return ranks;
+}
+
+int run(ComposeArguments& arguments, const RunWords& options) {
+  ComposeRequest& request = arguments.request;
+  request.ranks = ranks_of(arguments.ranks);
+  check_forms(request);
+  for (const std::string& fault : arguments.faults)
+    request.faults.push_back(parse_injected_fault(fault));
+  if (!options.trace_file.empty())
+    raise(ErrorKind::value_error, "tools/compose",
+          "--trace: expected a single run, which `simmesh run` traces");
+  GateFile gate = read_compose_model(arguments.path);
+  if (arguments.lists) {
+    for (const ComposeLayout& layout : layouts_asked_for(gate, request).fitting)
+      fmt::print("{}\n", layout.name);
+    return 0;
+  }
+  if (!arguments.html.empty()) expect_writable(arguments.html, "the page");
+  WatchedRun watched(arguments.output);
+  request.jobs = std::size_t(arguments.run.jobs);
+  request.goes_on = watched.goes_on();
+  Composition found = compose(gate, options, request);
+  watched.end(found.interrupted);
+  print_report(arguments.output.json ? to_json(found)
+                                     : to_text(found, {.quiet = arguments.output.quiet}));
+  if (!arguments.html.empty()) write_file(arguments.html, to_html(found), "the page");
+  if (found.interrupted) return Interrupt::exit_status;
+  return found.failed() > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+void add_compose_command(CLI::App& program, int& status) {
+  auto arguments = std::make_shared<ComposeArguments>();
+  CLI::App* app = program.add_subcommand(
+      "compose",
+      "trains a model in every layout that fits some ranks, each with the bits of one device; last "
+      "line: N passed, N failed");
+  app->add_option("MODEL", arguments->path, "a gate file, for its model, data and training")
+      ->required();
+  app->add_option("--ranks", arguments->ranks, "numbers of ranks: 8, or 2..16")
+      ->capture_default_str();
+  app->add_option("--only", arguments->request.only,
+                  "only layouts with one of these forms: fsdp,tensor")
+      ->delimiter(',');
+  app->add_option("--without", arguments->request.without, "no layouts with one of these forms")
+      ->delimiter(',');
+  app->add_option("--layout", arguments->request.layout,
+                  "only the layout of this name, as the table has it");
+  app->add_flag("--list", arguments->lists, "print the names of the layouts, without running them");
+  app->add_option("--inject", arguments->faults,
+                  "multiply the gradients of layouts with some forms, which must be found: "
+                  "expert+tensor=2")
+      ->type_name("FORMS=FACTOR");
+  app->add_option("--html", arguments->html, "file for the table as a page")->type_name("FILE");
+  arguments->run.add_to(*app, RunOptions::Runs::gates, "layouts");
+  arguments->output.add_to(*app);
+  app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
+}
+
+}  // namespace simmesh

@@ -63,4 +63,18 @@ std::vector<Tensor> grad(gsl::span<const Tensor> outputs, gsl::span<const Tensor
   return results;
 }
 
+void queue_callback(std::function<void()> callback) {
+  BackwardPasses& all = backward_passes();
+  if (all.running.empty())
+    raise(ErrorKind::runtime_error, "autograd/queue_callback",
+          "Final callbacks can only be installed during backward pass");
+  all.running.back().callbacks.push_back(std::move(callback));
+}
+
+std::optional<std::uint64_t> current_backward() {
+  BackwardPasses& all = backward_passes();
+  if (all.running.empty()) return std::nullopt;
+  return all.running.back().number;
+}
+
 }  // namespace simmesh

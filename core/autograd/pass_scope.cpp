@@ -1,7 +1,5 @@
 #include "core/autograd/pass_scope.h"
 
-#include "core/autograd/backward.h"
-#include "core/check/error.h"
 #include "core/engine/ranks/local_state.h"
 
 namespace simmesh {
@@ -17,20 +15,6 @@ void PassScope::run_callbacks() {
     auto callback = std::move(passes_.running.back().callbacks[i]);
     callback();
   }
-}
-
-void queue_callback(std::function<void()> callback) {
-  BackwardPasses& all = backward_passes();
-  if (all.running.empty())
-    raise(ErrorKind::runtime_error, "autograd/queue_callback",
-          "Final callbacks can only be installed during backward pass");
-  all.running.back().callbacks.push_back(std::move(callback));
-}
-
-std::optional<std::uint64_t> current_backward() {
-  BackwardPasses& all = backward_passes();
-  if (all.running.empty()) return std::nullopt;
-  return all.running.back().number;
 }
 
 }  // namespace simmesh

@@ -60,7 +60,7 @@ class PipelineStage {
   // held at once.
   std::size_t peak_states() const { return peak_states_; }
 
-  // What follows is called by schedules.
+  // Schedules call the rest.
 
   // begin_call drops what an earlier call has left.
   void begin_call(bool has_backward);
@@ -123,7 +123,7 @@ class PipelineStage {
     TensorMeta meta;
     bool is_sent = false;
   };
-  // What a backward of a micro-batch needs. Leaves are undefined on the first stage.
+  // The tensors that a backward of a micro-batch needs. Leaves are undefined on the first stage.
   struct ForwardState {
     nn::Tensors inputs;
     nn::Tensors leaves;

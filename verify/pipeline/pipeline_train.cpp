@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// How tensors of a case are recorded: their bits, or figures that hold within a tolerance.
+// Tensors of a case are recorded by their bits, or by figures that hold within a tolerance.
 Schema pipeline_tensor_schema(bool exact) {
   using namespace schema;
   Field shape = expected("shape", shape_schema());

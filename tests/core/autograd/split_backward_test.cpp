@@ -5,6 +5,9 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/checkpoint.h"
 #include "core/autograd/function.h"
+#include "core/autograd/pass_scope.h"
+#include "core/autograd/root_gradient.h"
+#include "core/autograd/traversal.h"
 #include "core/autograd/variable.h"
 #include "core/ops/elementwise/activations.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -109,6 +112,46 @@ TEST(SplitBackward, RefusesRootsOfAnotherShape) {
   expect_error([&] { root_of(output, zeros({2}, DType::float32)); }, ErrorKind::runtime_error,
                "shape");
   expect_error([&] { root_of(seed_gradient); }, ErrorKind::runtime_error, "require grad");
+}
+
+// If this fails, a pass starts with other gradients than ones, or doesn't say which tensor is
+// wrong.
+TEST(RootGradient, IsOnesForOneElement) {
+  Tensor one = leaf_of(4);
+  EXPECT_EQ(root_gradient(sum(one), {}, 0).values<float>()[0], 1);
+  expect_error([&] { root_gradient(seed_gradient, {}, 5); }, ErrorKind::runtime_error, "element 5");
+}
+
+// If this fails, a callback of a pass is lost, or runs in another one.
+TEST(PassScope, RunsItsCallbacks) {
+  int calls = 0;
+  EXPECT_FALSE(current_backward());
+  {
+    PassScope pass;
+    std::optional<std::uint64_t> outer = current_backward();
+    queue_callback([&] { queue_callback([&] { ++calls; }); });
+    {
+      PassScope inner;
+      EXPECT_NE(current_backward(), outer);
+      inner.run_callbacks();
+    }
+    EXPECT_EQ(calls, 0);
+    pass.run_callbacks();
+  }
+  EXPECT_EQ(calls, 1);
+  expect_error([] { queue_callback([] {}); }, ErrorKind::runtime_error, "during backward");
+}
+
+// If this fails, a pass that captures runs more than what leads to the captured places.
+TEST(Traversal, OnlyRunsWhatLeadsToCapturedPlaces) {
+  Leaves leaves;
+  Traversal traversal({});
+  Tensor output = leaves.output();
+  traversal.add_root(root_of(output, seed_gradient));
+  traversal.capture(leaves.input, false);
+  traversal.run();
+  EXPECT_TRUE(traversal.captured(0).is_defined());
+  EXPECT_FALSE(grad_of(leaves.weight).is_defined());
 }
 
 // If this fails, backward_from computes another pass than backward.

@@ -4,6 +4,7 @@
 
 #include "pipeline/runtime/single_stage_run.h"
 #include "pipeline/runtime/stage_set.h"
+#include "pipeline/runtime/step_run.h"
 #include "pipeline/stage/event.h"
 #include "tests/expect_error.h"
 #include "tests/pipeline/small_pipeline.h"

@@ -106,6 +106,22 @@ ParallelForm sequence_form(const DeviceMesh& mesh) {
   return with_experts(std::move(form), {.tokens = Shard(1)}, mesh["ep"]);
 }
 
+// Rows are cut over both dims, experts spread over "ep", and their layers split over "dp". The
+// gradients of experts are whole on their ranks, and all others are summed after the last pass.
+ParallelForm column_form(const DeviceMesh& mesh) {
+  ProcessGroup rows = ProcessGroup::world();
+  ParallelForm form{.part = rows.rank(), .parts = rows.size()};
+  form.after_backward = [rows](nn::Module& model) {
+    NoGrad mode;
+    KeepUnrounded scope;
+    for (auto& [name, parameter] : model.named_parameters())
+      if (!is_expert_parameter(model, name))
+        set_grad(parameter, all_reduce(grad_of(parameter).detach(), ReduceOp::sum, rows));
+  };
+  form.all_sum = sum_over(rows);
+  return with_experts(std::move(form), {.columns = mesh["dp"]}, mesh["ep"]);
+}
+
 RunRecord one_device(const Fields& fields) {
   return copy_of(named_results(train(routed_task(fields))));
 }
@@ -162,6 +178,19 @@ SIMMESH_ROUTER_TEST(AllOfItTogetherWithRecomputation) {
                      {"z_loss", 0.125},
                      {"ac", true}},
                     mesh);
+}
+
+// Experts that have columns on several ranks, each of which has tokens of its own.
+SIMMESH_ROUTER_TEST(ColumnsOfExpertsTrainAsOneDevice) {
+  Fields fields{{"capacity_factor", 0.75}, {"aux_loss", 0.5}, {"shared", std::int64_t(1)}};
+  RunRecord one = one_device(fields);
+  for (std::int64_t micro_batches : {1, 2}) {
+    TrainingTask task = routed_task(fields, micro_batches);
+    auto difference = first_difference(one, named_results(train(task, column_form(mesh))));
+    if (difference)
+      raise(ErrorKind::runtime_error, "test", "{}: expected {}, got {}", difference->where,
+            difference->expected, difference->actual);
+  }
 }
 
 // The biases are a part of the results, so that a run with wrong ones differs.

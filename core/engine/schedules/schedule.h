@@ -35,7 +35,7 @@ class SchedulePolicy {
   virtual std::string error() const { return {}; }
 
   // touched notes that the rank picked last uses an object for which the order of its users can
-  // matter, if the policy listens, as those do that sample by what ranks touch.
+  // matter, if the policy listens.
   virtual void touched(RankId rank, std::uint64_t object) {
     static_cast<void>(rank);
     static_cast<void>(object);

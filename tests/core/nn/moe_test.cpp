@@ -20,7 +20,7 @@ Moe::Options options_of(const RouterOptions& router) {
   return {.width = 4, .hidden = 6, .experts = 4, .top_k = 2, .router = router};
 }
 
-Tensor filled(Moe& moe, std::int64_t tokens) {
+Tensor filled_tokens(Moe& moe, std::int64_t tokens) {
   std::uint64_t seed = 10;
   for (auto& [name, parameter] : moe.named_parameters()) {
     Tensor target = parameter.detach();
@@ -67,7 +67,7 @@ struct EmptyBatch final : MoeBatch {
 // as the batch says.
 TEST(Moe, FollowsItsBatch) {
   Moe moe(options_of({.z_loss = 0.5}));
-  Tensor x = filled(moe, 6);
+  Tensor x = filled_tokens(moe, 6);
   EmptyBatch batch;
   moe.set_batch(&batch);
   Tensor y = moe(x);
@@ -87,7 +87,7 @@ TEST(Moe, FollowsItsBatch) {
 // A rank whose tokens are all dropped takes part in backward.
 TEST(Moe, WithoutTokensHasGradientsOfZeros) {
   Moe moe(options_of({}));
-  Tensor x = filled(moe, 0);
+  Tensor x = filled_tokens(moe, 0);
   set_requires_grad(x);
   backward(sum(moe(x)));
   EXPECT_TRUE(
@@ -99,7 +99,7 @@ TEST(Moe, DecidesForTheTokensOfACall) {
   Moe::Options options = options_of({.drop = DropOrder::position, .aux_loss = 1.0});
   options.capacity_factor = 0.5;
   Moe moe(options);
-  Tensor x = filled(moe, 8);
+  Tensor x = filled_tokens(moe, 8);
   Routing routing = moe.route(x);
   RoutingDecision decision = moe.decide(routing, x.shape());
   std::int64_t loads = 0;

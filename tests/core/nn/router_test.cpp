@@ -17,13 +17,13 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::vector<std::int64_t> integers(const Tensor& tensor) {
+std::vector<std::int64_t> whole_numbers(const Tensor& tensor) {
   Tensor rows = tensor.contiguous();
   auto values = rows.values<std::int64_t>();
   return {values.begin(), values.end()};
 }
 
-std::vector<double> numbers(const Tensor& tensor) {
+std::vector<double> doubles_of(const Tensor& tensor) {
   Tensor rows = converted(tensor.detach(), DType::float64).contiguous();
   auto values = rows.values<double>();
   return {values.begin(), values.end()};
@@ -52,11 +52,11 @@ TEST(Router, SharesAreNormalisedAndScaled) {
   Tensor logits = token_of({0.5, 0.2, 0.75});
   RouterOptions options{.score = RouterScore::sigmoid, .normalizes = false};
   Routing plain = routing_of(logits, {}, options, 2);
-  EXPECT_THAT(integers(plain.experts), ElementsAre(2, 0));
-  EXPECT_NEAR(numbers(plain.shares)[0], 0.75, 1e-12);
+  EXPECT_THAT(whole_numbers(plain.experts), ElementsAre(2, 0));
+  EXPECT_NEAR(doubles_of(plain.shares)[0], 0.75, 1e-12);
   options.normalizes = true;
   options.scaling = 2.5;
-  std::vector<double> shares = numbers(routing_of(logits, {}, options, 2).shares);
+  std::vector<double> shares = doubles_of(routing_of(logits, {}, options, 2).shares);
   EXPECT_NEAR(shares[0], 2.5 * 0.6, 1e-12);
   EXPECT_NEAR(shares[1], 2.5 * 0.4, 1e-12);
 }
@@ -65,7 +65,7 @@ TEST(Router, SharesAreNormalisedAndScaled) {
 TEST(Router, SigmoidsOfZeroGiveNoNaN) {
   Tensor logits = full({1, 3}, DType::float32, -1000);
   RouterOptions options{.score = RouterScore::sigmoid};
-  for (double share : numbers(routing_of(logits, {}, options, 2).shares)) EXPECT_EQ(share, 0.0);
+  for (double share : doubles_of(routing_of(logits, {}, options, 2).shares)) EXPECT_EQ(share, 0.0);
 }
 
 // A bias changes the choice, and no share.
@@ -73,19 +73,19 @@ TEST(Router, ABiasIsForTheChoiceOnly) {
   Tensor logits = token_of({0.5, 0.2, 0.75}), bias = tensor_of<float>({3}, {0.0f, 0.5f, 0.0f});
   RouterOptions options{.score = RouterScore::sigmoid, .normalizes = false, .bias_rate = 0.1};
   Routing routing = routing_of(logits, bias, options, 2);
-  EXPECT_THAT(integers(routing.experts), ElementsAre(2, 1));
-  EXPECT_NEAR(numbers(routing.shares)[1], 0.2, 1e-12);
+  EXPECT_THAT(whole_numbers(routing.experts), ElementsAre(2, 1));
+  EXPECT_NEAR(doubles_of(routing.shares)[1], 0.2, 1e-12);
 }
 
 // Without a bias a group's score is its highest one, with a bias the sum of its two highest.
 TEST(Router, ATokenChoosesInItsBestGroups) {
   Tensor logits = token_of({0.9, 0.1, 0.6, 0.7});
   RouterOptions options{.score = RouterScore::sigmoid, .groups = 2, .top_groups = 1};
-  EXPECT_THAT(integers(routing_of(logits, {}, options, 2).experts), ElementsAre(0, 1));
+  EXPECT_THAT(whole_numbers(routing_of(logits, {}, options, 2).experts), ElementsAre(0, 1));
   Tensor bias = zeros({4}, DType::float32);
-  EXPECT_THAT(integers(routing_of(logits, bias, options, 2).experts), ElementsAre(3, 2));
+  EXPECT_THAT(whole_numbers(routing_of(logits, bias, options, 2).experts), ElementsAre(3, 2));
   options.top_groups = 2;
-  EXPECT_THAT(integers(routing_of(logits, bias, options, 2).experts), ElementsAre(0, 3));
+  EXPECT_THAT(whole_numbers(routing_of(logits, bias, options, 2).experts), ElementsAre(0, 3));
 }
 
 // Switch's loss is experts * sum(f * P), which is 1 for a balanced router.
@@ -94,7 +94,7 @@ TEST(Router, TermsAddUpToTheLosses) {
   RouterOptions options{.aux_loss = 0.5, .z_loss = 0.25};
   Routing routing = routing_of(logits, {}, options, 2);
   RouterLoad load{{5, 3, 0, 4}, 6};
-  std::vector<double> scores = numbers(routing.scores), values = numbers(logits);
+  std::vector<double> scores = doubles_of(routing.scores), values = doubles_of(logits);
   double balance = 0, squares = 0;
   for (std::size_t expert = 0; expert < 4; ++expert) {
     double mean = 0;

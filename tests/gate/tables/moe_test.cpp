@@ -12,6 +12,7 @@ namespace {
 
 struct MoeGate {
   std::string model = "";
+  std::string experts = "6";
   std::string mesh = "shape = [2, 2]\nnames = [\"dp\", \"ep\"]\n";
   std::string parallel = "expert = {}\nreplicate = {}\n";
   std::string train = "steps = 2\nmicro_batches = 2\n";
@@ -19,9 +20,9 @@ struct MoeGate {
   std::string text() const {
     return "[mesh]\n" + mesh +
            "[model]\nkind = \"moe\"\nlayers = 1\nwidth = 8\nhidden = 6\nvocabulary = 11\n"
-           "experts = 6\ninit = { scale = 0.4, seed = 3 }\n" +
-           model + "[data]\nbatch = 14\nsequence = 4\n[parallel]\n" + parallel + "[train]\n" +
-           train +
+           "experts = " +
+           experts + "\ninit = { scale = 0.4, seed = 3 }\n" + model +
+           "[data]\nbatch = 14\nsequence = 4\n[parallel]\n" + parallel + "[train]\n" + train +
            "optimizer = { kind = \"adamw\" }\nclip_grad_norm = 0.1\n[arithmetic]\nmode = "
            "\"exact\"\n[expect]\nsame_as = [\"single_device\"]\nschedules = 3\n";
   }
@@ -83,7 +84,7 @@ TEST(GateMoe, RefusesWhatDoesNotFit) {
   testing::expect_refused("[model]\nkind = \"transformer\"\nz_loss = 1\n", "unknown");
 }
 
-void expect_moe_of_one_device(const MoeGate& gate) {
+void expect_moe_on_one_device(const MoeGate& gate) {
   for (const GateCheck& check : run_gate(gate_from_text(gate.text(), "a.toml"), {}).checks)
     EXPECT_TRUE(check.passed) << gate.text() << check.name << ": " << check.actual;
 }
@@ -94,18 +95,34 @@ TEST(GateMoe, IsOneDeviceUnderEveryCut) {
   for (const std::string& model :
        {std::string(all_keys), std::string("capacity_factor = 0.5\naux_loss = 0.1\n"),
         std::string("capacity_factor = 0.75\ndrop = \"position\"\nz_loss = 0.1\n")}) {
-    expect_moe_of_one_device({.model = model});
-    expect_moe_of_one_device({.model = model, .parallel = "fsdp = { mesh = \"dp\" }\nexpert = {}\n"});
-    expect_moe_of_one_device({.model = model, .parallel = "fsdp = { mesh = [\"dp\", \"ep\"] }\n"});
-    expect_moe_of_one_device({.model = model,
-                       .mesh = deep,
-                       .parallel = "expert = {}\ncontext = { mesh = \"cp\" }\n",
-                       .train = "steps = 2\n"});
-    expect_moe_of_one_device({.model = model, .mesh = "shape = [2]\n", .parallel = "tensor = {}\n"});
-    expect_moe_of_one_device({.model = model,
-                       .mesh = "shape = [2]\n",
-                       .parallel = "replicate = {}\nactivation_checkpointing = \"blocks\"\n"});
+    expect_moe_on_one_device({.model = model});
+    expect_moe_on_one_device(
+        {.model = model, .parallel = "fsdp = { mesh = \"dp\" }\nexpert = {}\n"});
+    expect_moe_on_one_device(
+        {.model = model, .parallel = "fsdp = { mesh = [\"dp\", \"ep\"] }\nexpert = {}\n"});
+    expect_moe_on_one_device({.model = model,
+                              .mesh = deep,
+                              .parallel = "expert = {}\ncontext = { mesh = \"cp\" }\n",
+                              .train = "steps = 2\n"});
+    expect_moe_on_one_device(
+        {.model = model, .mesh = "shape = [2]\n", .parallel = "tensor = {}\n"});
+    expect_moe_on_one_device(
+        {.model = model,
+         .mesh = "shape = [2]\n",
+         .parallel = "replicate = {}\nactivation_checkpointing = \"blocks\"\n"});
   }
+}
+
+// ZeRO keeps the plan of a step apart from the fetches of its micro-batches. All experts have
+// tokens on each rank: ZeRO has no gradient for a part of the ranks.
+TEST(GateMoe, IsOneDeviceUnderZero) {
+  for (int stage : {0, 1, 2, 3})
+    expect_moe_on_one_device({.model =
+                                  "shared = 1\ncapacity_factor = 0.75\ndrop = \"probability\"\n"
+                                  "aux_loss = 0.1\nz_loss = 0.1\nbias_rate = 0.25\n",
+                              .experts = "2",
+                              .mesh = "shape = [2]\n",
+                              .parallel = "zero = { stage = " + std::to_string(stage) + " }\n"});
 }
 
 }  // namespace

@@ -103,25 +103,32 @@ void expect_gradients(Trained& cut, Trained& one, const ProcessGroup& group, boo
   EXPECT_EQ(next, own.size());
 }
 
-void expect_one_device(const nn::Moe::Options& options, const Shape& shape, const Cut& cut,
+using MakeMoe = std::function<std::unique_ptr<nn::Moe>()>;
+
+void expect_one_device(const MakeMoe& make, const Tensor& x, const Cut& cut,
                        const DeviceMesh& mesh) {
   ProcessGroup group = process_group(mesh);
-  Tensor x = formula(shape, {.rule = Rule::unit, .seed = 1});
-  Tensor upstream = formula(shape, {.rule = Rule::unit, .seed = 2});
-  Trained one = run(filled_moe(options), x, upstream);
-  auto spread = filled_moe(options);
+  Tensor upstream = formula(x.shape(), {.rule = Rule::unit, .seed = 2});
+  Trained one = run(make(), x, upstream);
+  auto spread = make();
   ExpertParallel{.tokens = Shard(cut.dim)}.apply(*spread, mesh);
   Trained parallel = run(std::move(spread), cut.own(x, group), cut.own(upstream, group));
   EXPECT_SAME_BITS(parallel.output, cut.own(one.output, group));
   EXPECT_SAME_BITS(parallel.input_gradient, cut.own(one.input_gradient, group));
   expect_gradients(parallel, one, group, true);
 
-  auto replicated = filled_moe(options);
+  auto replicated = make();
   ExpertParallel{.tokens = Replicate()}.apply(*replicated, mesh);
   Trained same = run(std::move(replicated), x, upstream);
   EXPECT_SAME_BITS(same.output, one.output);
   EXPECT_SAME_BITS(same.input_gradient, one.input_gradient);
   expect_gradients(same, one, group, false);
+}
+
+void expect_one_device(const nn::Moe::Options& options, const Shape& shape, const Cut& cut,
+                       const DeviceMesh& mesh) {
+  expect_one_device([&] { return filled_moe(options); },
+                    formula(shape, {.rule = Rule::unit, .seed = 1}), cut, mesh);
 }
 
 // Even parts; uneven ones, with ranks that have nothing; and all tokens on the last rank.
@@ -214,6 +221,68 @@ SIMMESH_TEST_P(ExpertParallelTest, RoutersSeeAllTokens,
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, ExpertParallelTest, ::testing::Values(1, 2, 3, 4, 8));
+
+// A router of which feature i of a token is the logit of expert i.
+std::unique_ptr<nn::Moe> obedient_moe(const nn::Moe::Options& options) {
+  auto moe = filled_moe(options);
+  Tensor weight = moe->child("router").parameter("weight").detach();
+  copy_(weight, zeros(weight.shape(), DType::float32));
+  for (std::int64_t i = 0; i < options.experts; ++i)
+    weight.mutable_values<float>()[std::size_t(i * (options.width + 1))] = 1.0f;
+  return moe;
+}
+
+// Tokens of which each wants a first and a second expert: number says which ones.
+Tensor tokens_that_want(std::int64_t tokens, std::int64_t number) {
+  Tensor x = empty({tokens, expert_width}, DType::float32);
+  auto values = x.mutable_values<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = float(i % 7) / 16;
+  for (std::int64_t token = 0; token < tokens; ++token, number /= 12) {
+    std::int64_t first = number % 4, second = (first + 1 + number / 4 % 3) % 4;
+    values[std::size_t(token * expert_width + first)] = 2.0f + float(token) / 8;
+    values[std::size_t(token * expert_width + second)] = 1.0f;
+  }
+  return x;
+}
+
+// All distributions of three tokens over four experts and the ranks, or every stride-th: none at an
+// expert, all at one, ranks without tokens.
+void check_distributions(const nn::Moe::Options& options, std::int64_t stride,
+                         const DeviceMesh& mesh) {
+  std::int64_t ranks = mesh.size(), way = 0;
+  for (std::int64_t a = 0; a <= 3; ++a)
+    for (std::int64_t b = 0; a + b <= 3; ++b) {
+      if (ranks == 2 && a + b < 3) continue;
+      Lengths lengths{a, b};
+      if (ranks == 3) lengths.push_back(3 - a - b);
+      for (std::int64_t number = ++way % stride; number < 12 * 12 * 12; number += stride)
+        expect_one_device([&] { return obedient_moe(options); }, tokens_that_want(3, number),
+                          {0, lengths}, mesh);
+    }
+}
+
+SIMMESH_TEST(ExpertParallel, EveryDistributionIsOneDevice,
+             {.mesh = {2}, .schedules = 3, .arithmetic = Arithmetic::exact()}) {
+  check_distributions(options_of(4, 2), 97, mesh);
+}
+
+SIMMESH_TEST(ExpertParallel, EveryDistributionWithACapacityIsOneDevice,
+             {.mesh = {3}, .schedules = 3, .arithmetic = Arithmetic::exact()}) {
+  nn::Moe::Options options = options_of(4, 2, 0.5);
+  options.router = {.drop = nn::DropOrder::probability, .aux_loss = 0.5};
+  check_distributions(options, 317, mesh);
+}
+
+// The first choices alone: all of them, with a cut that moves on.
+SIMMESH_TEST(ExpertParallel, EveryFirstChoiceIsOneDevice,
+             {.mesh = {2}, .schedules = 3, .arithmetic = Arithmetic::exact()}) {
+  for (std::int64_t number = 0; number < 64; ++number) {
+    std::int64_t wanted = number % 4 + 12 * (number / 4 % 4) + 144 * (number / 16);
+    std::int64_t first = number * 5 % 7 % 4;
+    expect_one_device([&] { return obedient_moe(options_of(4, 1, 0.75)); },
+                      tokens_that_want(3, wanted), {0, {first, 3 - first}}, mesh);
+  }
+}
 
 // A route by nodes changes no bit, also in arithmetic that depends on the order of rows.
 SIMMESH_TEST(ExpertParallel, ARouteByNodesIsTheFlatOne, {.mesh = {6}, .schedules = 4}) {

@@ -14,7 +14,7 @@ using testing::expect_error;
 
 // Returns how many rows go from one rank to another: for number 0 none at all, for 1 all to one
 // rank, and else a mixture with zeros.
-std::int64_t count_of(std::int64_t from, std::int64_t to, std::int64_t number) {
+std::int64_t rows_between(std::int64_t from, std::int64_t to, std::int64_t number) {
   if (number == 0) return 0;
   if (number == 1) return to == 1 ? from + 1 : 0;
   return (from * 5 + to * 3 + number) % number;
@@ -29,8 +29,8 @@ Exchanged exchanged(const ProcessGroup& group, const RowRoute& route, std::int64
   Dims sent, came;
   std::vector<std::int64_t> names;
   for (std::int64_t rank = 0; rank < group.size(); ++rank) {
-    sent.push_back(count_of(group.rank(), rank, number));
-    came.push_back(count_of(rank, group.rank(), number));
+    sent.push_back(rows_between(group.rank(), rank, number));
+    came.push_back(rows_between(rank, group.rank(), number));
     for (std::int64_t i = 0; i < sent.back(); ++i)
       names.push_back(group.rank() * 10000 + rank * 100 + i);
   }
@@ -53,7 +53,7 @@ SIMMESH_TEST_P(RowExchangeTest, ARouteChangesNoBit, {.mesh = {12}, .schedules = 
 
 INSTANTIATE_TEST_SUITE_P(Nodes, RowExchangeTest, ::testing::Values(1, 2, 3, 4, 6, 12));
 
-std::int64_t total(const ProcessGroup& group, std::int64_t own) {
+std::int64_t over_ranks(const ProcessGroup& group, std::int64_t own) {
   return all_reduce(nn::index_tensor({own}), ReduceOp::sum, group).values<std::int64_t>()[0];
 }
 
@@ -69,10 +69,10 @@ SIMMESH_TEST(RowExchange, ByNodesFewerMessagesCross, {.mesh = {12}, .schedules =
     exchange(nn::index_tensor(names), ones, ones);
     return exchange.messages();
   };
-  std::int64_t crossing = total(group, messages(flat).between);
-  std::int64_t fewer = total(group, messages(by_nodes).between);
+  std::int64_t crossing = over_ranks(group, messages(flat).between);
+  std::int64_t fewer = over_ranks(group, messages(by_nodes).between);
   EXPECT_SAME_BITS(nn::index_tensor({crossing, fewer}), nn::index_tensor({12 * 8, 12 * 2}));
-  std::int64_t inside = total(group, messages(flat).inside);
+  std::int64_t inside = over_ranks(group, messages(flat).inside);
   EXPECT_SAME_BITS(nn::index_tensor({inside}), nn::index_tensor({12 * 3}));
 }
 
@@ -82,9 +82,9 @@ SIMMESH_TEST(RowExchange, ByNodesNeverMoreMessagesCross, {.mesh = {12}, .schedul
   for (std::int64_t size : {2, 3, 6})
     for (std::int64_t number : {0, 2, 3, 5, 7}) {
       std::int64_t flat =
-          total(group, exchanged(group, {.ranks_per_node = size}, number).messages.between);
+          over_ranks(group, exchanged(group, {.ranks_per_node = size}, number).messages.between);
       RowRoute route{.ranks_per_node = size, .by_nodes = true};
-      std::int64_t by_nodes = total(group, exchanged(group, route, number).messages.between);
+      std::int64_t by_nodes = over_ranks(group, exchanged(group, route, number).messages.between);
       if (by_nodes > flat || (flat > 0 && number > 2 && by_nodes == flat))
         raise(ErrorKind::runtime_error, "test", "{} messages by nodes, {} flat", by_nodes, flat);
     }

@@ -104,8 +104,8 @@ TokenRanking::AllSum sum_over(const ProcessGroup& group) {
 
 // Every `stride`-th of all cases, spread in every way over the ranks: none at an expert, all at
 // one, ranks without tokens, runs of one token.
-void check_all(std::int64_t tokens, std::int64_t top_k, std::int64_t stride,
-               const DeviceMesh& mesh) {
+void check_every_way(std::int64_t tokens, std::int64_t top_k, std::int64_t stride,
+                     const DeviceMesh& mesh) {
   ProcessGroup group = process_group(mesh);
   std::int64_t cases = power(choices_of_a_token(top_k), tokens), number = 0;
   for (std::int64_t ways = 0; ways < power(group.size(), tokens); ++ways) {
@@ -126,16 +126,16 @@ void check_all(std::int64_t tokens, std::int64_t top_k, std::int64_t stride,
 
 SIMMESH_TEST(TokenRanking, DecidesAsOneDeviceForAllChoicesOfOneExpert,
              {.mesh = {2}, .schedules = 3}) {
-  check_all(4, 1, 1, mesh);
+  check_every_way(4, 1, 1, mesh);
 }
 
 SIMMESH_TEST(TokenRanking, DecidesAsOneDeviceForAllChoicesOfTwoExperts,
              {.mesh = {2}, .schedules = 3}) {
-  check_all(3, 2, 1, mesh);
+  check_every_way(3, 2, 1, mesh);
 }
 
 SIMMESH_TEST(TokenRanking, DecidesAsOneDeviceOnThreeRanks, {.mesh = {3}, .schedules = 3}) {
-  check_all(4, 2, 101, mesh);
+  check_every_way(4, 2, 101, mesh);
 }
 
 // Ranks may have their tokens in any order, as pieces of a sequence come.

@@ -78,7 +78,10 @@ bool Moe::needs_batch() const {
 }
 
 Routing Moe::route(const Tensor& tokens) {
-  return routing_of(child("router")(tokens), bias(), options_.router, options_.top_k);
+  Routing routing = routing_of(child("router")(tokens), bias(), options_.router, options_.top_k);
+  // Nothing looks at the rest, and it would take memory while the experts run.
+  if (!batch_ && !needs_batch()) routing = {.experts = routing.experts, .shares = routing.shares};
+  return routing;
 }
 
 RoutingDecision Moe::decide(const Routing& routing, const Shape& x) {

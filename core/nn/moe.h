@@ -48,7 +48,8 @@ class Moe final : public Module {
   void set_mix(Mix mix) { mix_ = std::move(mix); }
 
   const Options& options() const { return options_; }
-  // route returns the routing of tokens [tokens, width].
+  // route returns the routing of tokens [tokens, width]; without scores and logits where neither a
+  // capacity, a loss nor a batch looks at them.
   Routing route(const Tensor& tokens);
   // capacity_of returns how many of so many tokens an expert takes; 0 for no limit.
   std::int64_t capacity_of(std::int64_t tokens) const;

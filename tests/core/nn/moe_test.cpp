@@ -94,6 +94,15 @@ TEST(Moe, WithoutTokensHasGradientsOfZeros) {
       same_bits(grad_of(moe.child("router").parameter("weight")), zeros({4, 4}, DType::float32)));
 }
 
+// A router without capacity or losses keeps no scores while its experts run.
+TEST(Moe, KeepsOnlyScoresThatAreUsed) {
+  Moe plain(options_of({})), balanced(options_of({.aux_loss = 1.0}));
+  Tensor x = filled_tokens(plain, 6);
+  EXPECT_FALSE(plain.route(x).scores.is_defined());
+  EXPECT_TRUE(plain.route(x).shares.is_defined());
+  EXPECT_TRUE(balanced.route(x).scores.is_defined());
+}
+
 // The load balance loss counts choices that a capacity drops.
 TEST(Moe, DecidesForTheTokensOfACall) {
   Moe::Options options = options_of({.drop = DropOrder::position, .aux_loss = 1.0});

@@ -81,7 +81,8 @@ TEST(GateMoe, RefusesWhatDoesNotFit) {
   expect_bad("drop = \"last\"\n", "one of choice, position, probability, none");
   expect_bad("score = \"tanh\"\n", "one of softmax, sigmoid");
   expect_bad("aux_loss = 1\ndropout = 0.5\n", "1 in a model with dropout, where experts have");
-  testing::expect_refused("[model]\nkind = \"transformer\"\nz_loss = 1\n", "unknown");
+  testing::expect_refused("[model]\nkind = \"transformer\"\nz_loss = 1\n",
+                          "expected a known key, got 'model.z_loss'");
 }
 
 void expect_moe_on_one_device(const MoeGate& gate) {

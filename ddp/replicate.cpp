@@ -299,7 +299,8 @@ void State::write_back(Bucket& bucket, const std::vector<bool>& unused) {
   for (std::size_t index : bucket.members) members.push_back(parameters[index].tensor);
   std::vector<Tensor> parts = flat_parts(sum, shapes_of(members));
   for (std::size_t i = 0; i < members.size(); ++i)
-    if (!unused[bucket.members[i]]) set_grad(members[i], laid_out_as_gradient(members[i], parts[i]));
+    if (!unused[bucket.members[i]])
+      set_grad(members[i], laid_out_as_gradient(members[i], parts[i]));
 }
 
 void Replication::set_requires_gradient_sync(bool value) { state_->requires_sync = value; }

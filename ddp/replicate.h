@@ -45,8 +45,8 @@ struct ReplicateOptions {
 // members. The end of the backward pass waits for them and writes the gradients back. A parameter
 // without a gradient counts as zeros, as in DDP with find_unused_parameters.
 //
-// A parameter that is a DTensor over other ranks, as tensor parallelism makes it, is replicated piece
-// by piece: the members have the same pieces, and a gradient keeps its placements.
+// A parameter that is a DTensor over other ranks, as tensor parallelism makes it, is replicated
+// piece by piece: the members have the same pieces, and a gradient keeps its placements.
 //
 // Exact arithmetic adds unrounded gradients (see KeepUnrounded), so the number of members and the
 // number of micro-batches change no bit.

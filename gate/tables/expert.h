@@ -10,8 +10,8 @@
 
 namespace simmesh {
 
-// GateExpert is parallel.expert: the experts of a model are spread over one dim of the mesh. Rows are
-// cut over it too, unless it is the dim of parallel.tensor, whose ranks take the same rows.
+// GateExpert is parallel.expert: the experts of a model are spread over one dim of the mesh. Rows
+// are cut over it too, unless it is the dim of parallel.tensor, whose ranks take the same rows.
 struct GateExpert {
   std::string mesh;
   // Each expert is split over the dim of parallel.tensor, if that is another one.

@@ -16,8 +16,8 @@ namespace simmesh {
 struct GateFsdp {
   // A single dim shards; of two dims the first replicates and the second shards.
   std::vector<std::string> mesh;
-  // A dim over which sequences are cut, and which mesh doesn't have: parameters are sharded over the
-  // last dim of mesh and this one together. Empty for none.
+  // A dim over which sequences are cut, and which mesh doesn't have: parameters are sharded over
+  // the last dim of mesh and this one together. Empty for none.
   std::string sequence_dim = {};
   // "blocks": the blocks or, without blocks, the root's children that have parameters; "root": only
   // the root; "modules": the modules below.

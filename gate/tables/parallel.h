@@ -19,8 +19,8 @@ struct GateReplicate {
   bool find_unused = false;
 };
 
-// GateParallel is the table [parallel]. It has at most one of replicate, fsdp and zero, together with
-// any of context, tensor and expert.
+// GateParallel is the table [parallel]. It has at most one of replicate, fsdp and zero, together
+// with any of context, tensor and expert.
 struct GateParallel {
   std::optional<GateReplicate> replicate;
   std::optional<GateFsdp> fsdp;

@@ -16,8 +16,8 @@ struct GateTensor {
   TensorForm form;
 };
 
-// TensorUse has the values of the rest of the gate on which the key depends. Experts that stay whole
-// are spread over tensor's own dim, or their key says so.
+// TensorUse has the values of the rest of the gate on which the key depends. Experts that stay
+// whole are spread over tensor's own dim, or their key says so.
 struct TensorUse {
   const GateLayout& layout;
   const nn::ModelNode& model;

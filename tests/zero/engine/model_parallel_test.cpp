@@ -3,6 +3,7 @@
 #include "core/autograd/variable.h"
 #include "core/nn/containers.h"
 #include "core/nn/linear.h"
+#include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/optim/sgd.h"

@@ -209,7 +209,7 @@ double RouterBatch::add_terms(const nn::Moe& moe, const Tensor& terms) {
     Ledger::Uncharged host;
     router_of(moe).terms.push_back(terms.clone());
   }
-  return form_.gradient_divisor;
+  return form_.gradient_divisor * form_.gradient_factor;
 }
 
 RouterBatch::StepLoss RouterBatch::step_loss(const Router& router) const {

@@ -223,9 +223,7 @@ def test_tests_go_on_after_a_rank_that_blocks(tmp_path: Path) -> None:
 
 
 def test_tests_go_on_in_a_folder_below_the_root(tmp_path: Path) -> None:
-    """Would fail if the fresh process looked for files, which are named from the root, in the folder
-    where pytest started.
-    """
+    """Would fail if the fresh process looked in pytest's folder for files named from the root."""
     folder = tmp_path / "tests"
     folder.mkdir()
     (folder / "test_blocked.py").write_text(BLOCKED.replace("{last}", "True"))

@@ -78,9 +78,9 @@ class Schedule {
   // seed; reports have the name.
   static Schedule custom(std::string name, MakePolicy make);
 
-  // parse reads the schedules of the command: fifo, seeded, seeded:SEED, pct:D, pos, pos:SEED, walk,
-  // walk:LIST, replay:FILE, choices:LIST, choices:split:LIST, guided:LIST. Raises a ValueError that
-  // lists these.
+  // parse reads the schedules of the command: fifo, seeded, seeded:SEED, pct:D, pos, pos:SEED,
+  // walk, walk:LIST, replay:FILE, choices:LIST, choices:split:LIST, guided:LIST. Raises a
+  // ValueError that lists these.
   static Schedule parse(std::string_view text);
 
   const std::string& name() const { return name_; }

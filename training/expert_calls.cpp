@@ -11,7 +11,9 @@ namespace simmesh {
 ExpertCalls::ExpertCalls(nn::Module& model)
     : calls_(std::make_shared<std::vector<std::int64_t>>()) {
   for (const auto& [path, module] : model.named_modules()) {
-    if (!dynamic_cast<nn::Moe*>(module)) continue;
+    auto* moe = dynamic_cast<nn::Moe*>(module);
+    if (!moe) continue;
+    moe->call_every_expert();
     std::string prefix = path.empty() ? "experts." : path + ".experts.";
     for (const auto& [name, expert] : module->child("experts").children()) {
       std::vector<std::string> parameters;
@@ -21,7 +23,7 @@ ExpertCalls::ExpertCalls(nn::Module& model)
       }
       if (parameters.empty()) continue;
       expert->add_pre_hook([calls = calls_, i = experts_.size()](nn::Module&, nn::Tensors inputs) {
-        ++(*calls)[i];
+        if (inputs[0].size(0) > 0) ++(*calls)[i];
         return inputs;
       });
       experts_.push_back(std::move(parameters));

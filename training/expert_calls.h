@@ -11,7 +11,9 @@
 namespace simmesh {
 
 // ExpertCalls counts the calls of the experts of each nn::Moe that this rank has. On one device an
-// expert that no token chose in a step has no gradient, and the optimiser doesn't change it.
+// expert that no token chose in a step has no gradient, and the optimiser doesn't change it. Ranks
+// whose tokens differ reduce the gradients of the same experts: each runs on every rank, without
+// rows where it has none, which doesn't count as a call.
 class ExpertCalls {
  public:
   explicit ExpertCalls(nn::Module& model);

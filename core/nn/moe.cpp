@@ -123,7 +123,7 @@ Tensor Moe::mixed(const Tensor& tokens, const Shape& x) {
   bool is_linked = false;
   for (std::size_t expert = 0; expert < decision.experts.size(); ++expert) {
     const ExpertTokens& taken = decision.experts[expert];
-    if (taken.tokens.empty()) continue;
+    if (taken.tokens.empty() && !calls_every_expert_) continue;
     Tensor rows = index_tensor(taken.tokens);
     Module& module = *child("experts").children()[expert].second;
     Tensor result = module(index_select(tokens, 0, rows));

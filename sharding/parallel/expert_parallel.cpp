@@ -123,7 +123,8 @@ std::vector<Tensor> results_of(nn::Moe& moe, const std::vector<Tensor>& rows,
   std::vector<Tensor> results;
   for (std::size_t i = 0; i < there.rows.size(); ++i) {
     nn::Module& expert = *experts[std::size_t(own.start) + i].second;
-    results.push_back(there.rows[i].size(0) > 0 ? expert(there.rows[i]) : there.rows[i]);
+    bool is_called = there.rows[i].size(0) > 0 || moe.calls_every_expert();
+    results.push_back(is_called ? expert(there.rows[i]) : there.rows[i]);
   }
   Tensor link = there.link.requires_grad() ? there.link : new_link(dtype, true);
   return moved("experts_to_tokens", exchange, &ExpertExchange::to_tokens,

@@ -66,9 +66,9 @@ class Moe final : public Module {
   // are a batch.
   void set_batch(MoeBatch* batch) { batch_ = batch; }
   MoeBatch* batch() const { return batch_; }
-  // call_every_expert makes experts run without rows where they get none. Their parameters then have
-  // gradients of zero instead of none, so that ranks with other tokens have gradients of the same
-  // parameters.
+  // call_every_expert makes experts run without rows where they get none. Their parameters then
+  // have gradients of zero instead of none, so that ranks with other tokens have gradients of the
+  // same parameters.
   void call_every_expert() { calls_every_expert_ = true; }
   bool calls_every_expert() const { return calls_every_expert_; }
   // bias returns the buffer expert_bias; undefined for a router without one.

@@ -45,7 +45,7 @@ inline void expect_passes(const nlohmann::json& value) {
 }
 
 // expect_fails changes the value at `path`; the case must fail with a text that has the phrase.
-inline void expect_fails(nlohmann::json value, const char* path, const nlohmann::json& wrong,
+inline void expect_fails(nlohmann::json value, const std::string& path, const nlohmann::json& wrong,
                          const std::string& phrase) {
   value[Pointer(path)] = wrong;
   EXPECT_THAT(verify_value(value).mismatches(), ::testing::Contains(::testing::HasSubstr(phrase)))

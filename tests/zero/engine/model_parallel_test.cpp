@@ -28,7 +28,7 @@ std::shared_ptr<nn::Sequential> make_two() {
   return model;
 }
 
-std::unique_ptr<optim::Optimizer> make_sgd(const std::vector<nn::NamedTensor>& masters) {
+std::unique_ptr<optim::Optimizer> make_plain_sgd(const std::vector<nn::NamedTensor>& masters) {
   std::vector<Tensor> tensors;
   for (const auto& [name, tensor] : masters) tensors.push_back(tensor);
   return std::make_unique<optim::Sgd>(tensors, optim::SgdOptions{.lr = 0.1});
@@ -52,15 +52,16 @@ SIMMESH_TEST(ModelParallel, TwoEnginesMakeTheStepOfOne,
   Tensor x = formula({2, 3}, {.rule = Rule::wide, .seed = 9 + std::uint64_t(all.rank())});
   for (std::int64_t stage : {0, 1, 2, 3}) {
     auto one = make_two(), two = make_two();
-    Engine whole = initialize(*one, make_sgd, config_of(stage), all);
+    Engine whole = initialize(*one, make_plain_sgd, config_of(stage), all);
     std::optional<Engine> second;
     Tensor squares;
-    Engine first = initialize(*two, make_sgd, config_of(stage), all,
+    Engine first = initialize(*two, make_plain_sgd, config_of(stage), all,
                               {.trains = is_of_a, .all_squares = [&](const Tensor& own) {
                                  KeepUnrounded scope;
                                  return squares = add(own, second->squares());
                                }});
-    second.emplace(initialize(*two, make_sgd, config_of(std::min<std::int64_t>(stage, 2)), all,
+    second.emplace(initialize(*two, make_plain_sgd, config_of(std::min<std::int64_t>(stage, 2)),
+                              all,
                               {.trains = [](const std::string& name) { return !is_of_a(name); },
                                .all_squares = [&](const Tensor&) { return squares; }}));
     whole.backward(sum(whole(x)));

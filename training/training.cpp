@@ -8,6 +8,7 @@
 #include "core/nn/moe.h"
 #include "core/ops/shapes/factories.h"
 #include "core/tensor/convert.h"
+#include "sharding/optim/distributed_muon.h"
 
 namespace simmesh {
 
@@ -128,7 +129,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerSpec& spec,
   if (const auto* muon = std::get_if<MuonSpec>(&spec)) {
     std::vector<Shape> shapes;
     for (const Tensor& parameter : parameters) shapes.push_back(parameter.shape());
-    return std::make_unique<optim::TorchMuon>(muon_groups(*muon, parameters, shapes));
+    return std::make_unique<DistributedMuon>(muon_groups(*muon, parameters, shapes));
   }
   if (const auto* sgd = std::get_if<optim::SgdOptions>(&spec))
     return std::make_unique<optim::Sgd>(parameters, *sgd);

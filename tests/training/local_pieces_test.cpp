@@ -38,8 +38,9 @@ SIMMESH_TEST(LocalPieces, TrainsAsTheDistributedModel,
   EXPECT_SAME_BITS(actual, expected);
   backward(sum(expected));
   backward(sum(actual));
-  for (std::size_t i = 0; i < whole->parameters().size(); ++i) {
-    const auto& [name, parameter] = cut->named_parameters()[i];
+  std::vector<nn::NamedTensor> parameters = cut->named_parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto& [name, parameter] = parameters[i];
     EXPECT_FALSE(parameter.distribution()) << name;
     EXPECT_TRUE(pieces.is_cut(name));
     EXPECT_SAME_BITS(pieces.whole(name, parameter.detach()), whole->parameters()[i].detach());

@@ -96,6 +96,10 @@ nn::Tensors PipelineStage::call_module(const nn::Tensors& inputs, const Keywords
     raise(ErrorKind::type_error, stage_where,
           "forward() got an unexpected keyword argument '{}': give the stage a forward of its own",
           keywords.begin()->first);
+  if (inputs.empty())
+    raise(ErrorKind::type_error, stage_where,
+          "forward() missing 1 required positional argument: expected inputs of stage {}, got none",
+          stage_index());
   return module_->call(inputs);
 }
 

@@ -109,12 +109,19 @@ std::vector<StepValue> examples(const std::vector<GivenTensor>& given) {
   return values;
 }
 
+// Raises as Python does where a stage is called without its input.
+void require_input(const nn::Tensors& inputs) {
+  if (inputs.empty() || !inputs[0].is_defined())
+    raise(ErrorKind::type_error, "verify/pipeline", "expected the input of a stage, got none");
+}
+
 // Multiplies the input of a stage by a keyword argument first.
 pipeline::StageForward gain_forward(const std::string& name) {
   return [name](nn::Module& module, const nn::Tensors& inputs, const pipeline::Keywords& keywords) {
     auto found = keywords.find(name);
     if (found == keywords.end())
       raise(ErrorKind::key_error, "verify/pipeline", "expected the keyword argument '{}'", name);
+    require_input(inputs);
     nn::Tensors scaled = inputs;
     if (const auto* tensor = std::get_if<Tensor>(&found->second))
       scaled[0] = mul(scaled[0], *tensor);
@@ -127,6 +134,7 @@ pipeline::StageForward gain_forward(const std::string& name) {
 // Takes keywords that the module ignores, as a stage of the recorded system does.
 nn::Tensors plain_forward(nn::Module& module, const nn::Tensors& inputs,
                           const pipeline::Keywords&) {
+  require_input(inputs);
   return module.call(inputs);
 }
 

@@ -37,9 +37,14 @@ TEST(VerifyPipelineSchedule, ComparesOrdersAndFigures) {
   expect_bad(rows, "/microbatches", 1 << 14, "stages times micro-batches");
 }
 
-TEST(VerifyPipeline, FailsTheDisputedCases) {
-  for (const json& value : testing::recorded_values("../pipeline/disputed.jsonl"))
-    EXPECT_FALSE(testing::verify_value(value).mismatches().empty()) << value["id"];
+// A disputed case of training holds what one device gets, or must run to its end: it passes.
+// Orders, times and steps that fail by accident are the recorded system's, and must not be met.
+TEST(VerifyPipeline, FailsTheDisputedCasesButThoseThatSayWhatIsRight) {
+  for (const json& value : testing::recorded_values("../pipeline/disputed.jsonl")) {
+    bool says_what_is_right = value["kind"].get<std::string>().rfind("pipeline_train", 0) == 0 ||
+                              value["kind"] == "pipeline_errors";
+    EXPECT_EQ(testing::verify_value(value).mismatches().empty(), says_what_is_right) << value["id"];
+  }
 }
 
 }  // namespace

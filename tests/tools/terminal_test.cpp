@@ -37,10 +37,12 @@ TEST(Terminal, ShowsProgressOfVerifyAndErasesIt) {
 }
 
 TEST(Terminal, ShowsProgressOfExploreAndErasesIt) {
-  PseudoTerminal terminal("NO_COLOR= " + program + "explore " + gate + " --schedules 300");
+  PseudoTerminal terminal("NO_COLOR= " + program + "explore " + gate +
+                          " --no-certificate --schedules 300");
   EXPECT_EQ(terminal.end(), 0);
   EXPECT_THAT(terminal.written(), HasSubstr(" of 300 schedules, "));
-  EXPECT_EQ(terminal.screen(), run_program("explore " + gate + " --schedules 300").output);
+  EXPECT_EQ(terminal.screen(),
+            run_program("explore " + gate + " --no-certificate --schedules 300").output);
 }
 
 // Output for programs is never accompanied.
@@ -98,8 +100,10 @@ TEST(Terminal, CtrlCPrintsWhatWasFoundSoFar) {
     std::string arguments, progress, last;
   };
   for (const Command& command :
-       {Command{"explore " + gate + " --schedules 1000000", " of 1000000 schedules", "data hash"},
-        Command{"explore " + gate + " --schedules 1000000 --jobs 2", " schedules", "data hash"},
+       {Command{"explore " + gate + " --no-certificate --schedules 1000000",
+                " of 1000000 schedules", "data hash"},
+        Command{"explore " + gate + " --no-certificate --schedules 1000000 --jobs 2", " schedules",
+                "data hash"},
         Command{many_cases + " --jobs 2", " cases", " passed, 0 failed"}}) {
     PseudoTerminal terminal(fmt::format("exec {}{} > {}", program, command.arguments, output));
     ASSERT_TRUE(terminal.wait_for(command.progress)) << terminal.written();

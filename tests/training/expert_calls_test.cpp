@@ -1,6 +1,7 @@
 #include "training/expert_calls.h"
 
 #include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
 #include "core/nn/moe.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/formula.h"

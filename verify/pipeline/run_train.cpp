@@ -80,7 +80,7 @@ Tensor loss_of(const std::string& name, const Tensor& x, const Tensor& y) {
     return cross_entropy(reshape(x, {-1, classes}), reshape(y, {-1}));
   }
   Tensor product = mul(x, y);
-  if (name == "dot_rows") return sum(product, {.dims = Dims{-1}});
+  if (name == "dot_rows") return sum(product, Dims{-1});
   Tensor total = sum(product);
   return name == "dot" ? div(total, double(x.size(0))) : total;
 }
@@ -204,17 +204,17 @@ DeviceMesh pipeline_mesh(const PipelineCase& plan) {
 PipelineRank::PipelineRank(const PipelineCase& plan, const Rank& rank, bool hashes) {
   DeviceMesh mesh = pipeline_mesh(plan);
   ProcessGroup pp = process_group(mesh, "pp");
-  parts_.reset(new Parts{plan,
-                         rank,
-                         hashes,
-                         mesh,
-                         pp,
-                         pp.rank(),
-                         mesh.get_local_rank("dp"),
-                         {},
-                         {},
-                         std::nullopt,
-                         nullptr});
+  parts_ = std::make_unique<Parts>(Parts{plan,
+                                         rank,
+                                         hashes,
+                                         mesh,
+                                         pp,
+                                         pp.rank(),
+                                         mesh.get_local_rank("dp"),
+                                         {},
+                                         {},
+                                         std::nullopt,
+                                         nullptr});
 }
 
 PipelineRank::~PipelineRank() = default;

@@ -14,7 +14,6 @@ namespace simmesh::nn {
 namespace {
 
 using simmesh::testing::expect_error;
-using ::testing::ElementsAre;
 
 Moe::Options options_of(const RouterOptions& router) {
   return {.width = 4, .hidden = 6, .experts = 4, .top_k = 2, .router = router};

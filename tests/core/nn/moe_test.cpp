@@ -1,6 +1,6 @@
 #include "core/nn/moe.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"

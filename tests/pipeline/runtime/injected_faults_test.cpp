@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "collectives/collectives.h"
+#include "core/engine/world.h"
 #include "core/ops/shapes/views.h"
 #include "pipeline/lowering/lower.h"
 #include "pipeline/lowering/messages.h"

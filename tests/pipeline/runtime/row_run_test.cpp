@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/engine/world.h"
 #include "pipeline/runtime/single_stage_run.h"
 #include "pipeline/runtime/stage_set.h"
 #include "pipeline/runtime/step_run.h"

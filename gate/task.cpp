@@ -231,8 +231,9 @@ TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, Paralle
     return train(task.training, with_spread_layers(gate, std::move(form)));
   }
   if (gate.parallel.zero) {
-    form = zero_form(zero_of(gate, at_memory), group_along(gate, summed_dims(gate.parallel)),
-                     std::move(form));
+    ZeroForm zero = zero_of(gate, at_memory);
+    ProcessGroup group = group_along(gate, summed_dims(gate.parallel));
+    form = zero_form(zero, group, std::move(form));
     form = with_cut_sequences(gate, std::move(form));
     return train(task.training, with_spread_layers(gate, std::move(form)));
   }

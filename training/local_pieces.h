@@ -16,7 +16,7 @@ namespace simmesh {
 // replicated gets its whole gradient on every rank.
 //
 //   LocalPieces pieces(model);                       // after parallelize
-//   zero::Engine engine = zero::initialize(model, ...);
+//   zero::Engine engine = zero::initialize(model, make_optimizer, config, group);
 class LocalPieces {
  public:
   explicit LocalPieces(nn::Module& model);

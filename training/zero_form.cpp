@@ -216,7 +216,8 @@ class ZeroEngine final : public TrainingEngine {
               Tensor experts = experts_ ? experts_->squares() : zeros(DimSpan(), DType::float64);
               return squares_ = pieces_.squares(own, experts);
             },
-        .is_unused = is_unused};
+        .is_unused = is_unused,
+        .adds_gradients = zero_.experts.has_value()};
   }
 
   const zero::Engine& engine_of(const std::string& name) const {

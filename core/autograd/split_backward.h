@@ -19,7 +19,8 @@ void backward_from(gsl::span<const GradientRoot> roots);
 // gradients of some inputs, and some time later those of all leaves. Together they compute what
 // backward_from does, bit for bit.
 //
-//   SplitBackward pass({root_of(output, gradient)}, {&input, 1});
+//   std::vector<GradientRoot> roots = {root_of(y, gradient)};
+//   SplitBackward pass(roots, {&x, 1});
 //   Tensor of_input = pass.run_inputs()[0];   // as soon as possible: another rank waits for it
 //   pass.run_leaves();                        // whenever there is time
 class SplitBackward {

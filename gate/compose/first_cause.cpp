@@ -51,17 +51,17 @@ std::string factor_text(const RecordedTensor& expected, const RecordedTensor& ac
 
 using RecordByName = std::map<std::string, const RecordedTensor*>;
 
-// Returns the factor of a gradient. Clipping takes it away, and leaves it in the norm.
+// Returns the factor of a gradient, and that of the norm where clipping changed the former.
 std::string gradient_factor_text(const RecordedTensor& expected, const RecordedTensor& actual,
                                  const RunRecord& one_device, const RecordByName& of_layout,
                                  std::int64_t step) {
-  if (std::string own = factor_text(expected, actual); !own.empty()) return "," + own;
+  std::string own = factor_text(expected, actual), all;
   std::string norm = fmt::format("step {} gradient norm", step);
   for (const RecordedTensor& one : one_device)
     if (auto found = of_layout.find(norm); one.name == norm && found != of_layout.end())
-      if (std::string all = factor_text(one, *found->second); !all.empty())
-        return ", whose norm with all others is" + all;
-  return "";
+      all = factor_text(one, *found->second);
+  std::string text = own.empty() ? "" : "," + own;
+  return all.empty() || all == own ? text : text + ", whose norm with all others is" + all;
 }
 
 // Returns the text for the gradients of a step; empty if all are equal.

@@ -21,11 +21,10 @@ struct FirstCause {
 
 // first_cause runs the layout again and says where its results first differ, in the order in which
 // they are computed:
-// - the module whose output differs first, where a loss differs: "output of block0.mlp, call 0:
-// ...".
-//   An output that a rank has only some columns of isn't compared;
+// - the module whose output differs first, where a loss differs: "output of block0.mlp, call 0: .."
+// An output that a rank has only some columns of isn't compared;
 // - else the gradient that a backward pass gives first: "gradient of head.weight in step 0, 2 times
-//   that of one device; 13 of 13 gradients differ";
+// that of one device; 13 of 13 gradients differ";
 // - else the norm, a parameter after a step, or the optimiser's state.
 std::string first_cause(const FirstCause& cause);
 

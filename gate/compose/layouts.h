@@ -49,7 +49,7 @@ const std::vector<std::string>& layout_forms();
 // - replicate, fsdp, hsdp (fsdp over two dims) or zero of stages 1 to 3, over rows;
 // - expert, of a model with experts: over a dim of its own, or over that of another form
 // (expert@fsdp);
-//   its experts are split by tensor, or whole (expert=2:whole);
+// its experts are split by tensor, or whole (expert=2:whole);
 // - context, with each method and order;
 // - tensor, with sequence parallelism (tensor=2:sequence) or without.
 ComposeLayouts enumerate_layouts(const GateFile& gate, RanksRange ranks);

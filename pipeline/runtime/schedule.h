@@ -31,9 +31,13 @@ struct ScheduleSettings {
 // call it. Names, events, refusals and results are those of torch.distributed.pipelining, except
 // where that is wrong: see docs/differences.md.
 //
-//   PipelineStage stage(module, {.stage_index = rank, .num_stages = 4});
-//   PipelineSchedule schedule(ScheduleClass::one_f_one_b, {&stage},
-//                             {.microbatches = 8, .loss = mean_squared_error});
+//   pipeline::PipelineStage stage(model, {.stage_index = 0, .num_stages = 4});
+//   pipeline::LossFunction loss = [](const nn::Tensors& outputs, const Tensor& target,
+//                                    const pipeline::Keywords&) {
+//     return mse_loss(outputs[0], target);
+//   };
+//   pipeline::PipelineSchedule schedule(pipeline::ScheduleClass::one_f_one_b, {&stage},
+//                                       {.microbatches = 8, .loss = loss});
 //   std::vector<Tensor> losses;
 //   if (stage.is_first()) schedule.step({.args = {x}});
 //   if (stage.is_last()) schedule.step({.target = y, .losses = &losses});

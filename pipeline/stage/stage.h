@@ -36,7 +36,7 @@ class ForwardContextHandle {
 // micro-batch under way what the module's backward needs. A PipelineSchedule runs it. The module
 // may be under fully_shard, or replicated.
 //
-//   PipelineStage stage(module, {.stage_index = rank, .num_stages = 4});
+//   pipeline::PipelineStage stage(model, {.stage_index = 0, .num_stages = 4});
 class PipelineStage {
  public:
   // Raises a ValueError for an index that isn't below the number of stages, a RuntimeError for more

@@ -19,7 +19,8 @@ using Keywords = std::map<std::string, StepValue>;
 
 // StageForward computes the outputs of a stage. Without one, the module is called with the inputs.
 //
-//   StageForward scaled = [](nn::Module& module, const nn::Tensors& in, const Keywords& names) {
+//   pipeline::StageForward scaled = [](nn::Module& module, const nn::Tensors& in,
+//                                      const pipeline::Keywords& names) {
 //     return module.call({mul(in[0], std::get<Tensor>(names.at("scale")))});
 //   };
 using StageForward = std::function<nn::Tensors(nn::Module& module, const nn::Tensors& inputs,

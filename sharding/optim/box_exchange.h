@@ -15,7 +15,7 @@ namespace simmesh {
 // or receives it, and may be undefined elsewhere.
 //
 //   BoxExchange exchange(group);
-//   exchange.move({.from = 0, .to = 2}, DType::float32, {.source = piece, .target = part});
+//   exchange.move({.from = 0, .to = 2}, DType::float32, {.source = first, .target = second});
 //   exchange.run();
 class BoxExchange {
  public:

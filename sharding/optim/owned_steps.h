@@ -30,7 +30,7 @@ struct OwnedOptions {
 // step that one device makes, and sends the pieces back. So the result has the bits of one device
 // under every placement, in every arithmetic in which the gradients have them.
 //
-//   optim::TorchMuon muon(matrices);
+//   optim::TorchMuon muon(tensors);
 //   OwnedSteps steps(muon);
 //   steps.step();  // in place of muon.step()
 //

@@ -32,7 +32,7 @@ def test_fault_is_found_in_the_smallest_layout() -> None:
     failed = [layout for layout in found.layouts if not layout.passed]
     assert failed and all({"fsdp", "tensor"} <= set(layout.forms) for layout in failed)
     assert {layout.smallest for layout in failed} == {"fsdp=2+tensor=2"}
-    assert "2 times" in failed[0].first and failed[0].difference
+    assert "norm with all others is 2 times" in failed[0].first and failed[0].difference
     assert "fsdp=2+tensor=2" in found.to_html() and "--layout" in found.reproduce
 
 

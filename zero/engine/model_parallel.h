@@ -24,6 +24,9 @@ struct ModelParallel {
   // True for those that no member of the group has used since the last step and that so have no
   // gradient, and aren't changed; by default none, and such a gradient counts as zeros.
   std::function<bool(const std::string& name)> is_unused = {};
+  // Gradients are added up over the group and never divided, as where parts of the model have
+  // groups of other sizes; else they are averaged, or added up as Config::sum_gradients says.
+  bool adds_gradients = false;
 
   bool has_gradient(const std::string& name) const { return !is_unused || !is_unused(name); }
   bool is_trained(const std::string& name) const { return !trains || trains(name); }

@@ -146,7 +146,8 @@ class Stage0 final : public Stage {
     KeepUnrounded scope;
     Tensor own = gradients_[i].is_defined() ? gradients_[i]
                                             : zeros(masters_[i].second.shape(), DType::float32);
-    MeanOf mean{.before = double(group_.size()), .is_sum = config_.sum_gradients};
+    double divisor = parallel_.adds_gradients ? 1.0 : double(group_.size());
+    MeanOf mean{.before = divisor, .is_sum = config_.sum_gradients};
     if (mean.is_sum) own = copied_unseen(own);
     return all_reduce(mean.begin(own), ReduceOp::sum, group_);
   }

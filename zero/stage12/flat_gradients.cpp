@@ -23,6 +23,7 @@ FlatGradients::FlatGradients(FlatPartition& partition, const Config& config,
       communication_dtype_(config.torch_autocast.enabled ? std::nullopt
                                                          : config.communication_data_type),
       accumulation_dtype_(config.data_types.grad_accum_dtype) {
+  if (parameters_.adds_gradients) return;
   double ranks = double(group.size());
   mean_ = {.before = ranks, .is_sum = config.sum_gradients};
   if (!zero_.reduce_scatter && !config.prescale_gradients) {

@@ -35,11 +35,12 @@ namespace simmesh::zero {
 class FlatGradients {
  public:
   // Parameters are facts about all parameters, by their indices: names, which reports of ranks that
-  // reduce different ones together have, and the dtypes of torch_autocast (zero/engine/
-  // lower_dtypes.h).
+  // reduce different ones together have, the dtypes of torch_autocast (zero/engine/
+  // lower_dtypes.h), and whether gradients are added up and never divided.
   struct Parameters {
     std::vector<std::string> names;
     std::vector<std::optional<DType>> lower_dtypes;
+    bool adds_gradients = false;
   };
 
   // The partition must outlive this object.

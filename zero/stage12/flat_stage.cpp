@@ -75,7 +75,8 @@ class FlatStage final : public Stage {
         partition_(parameters_, groups_.members, partition_options(setup)),
         gradients_(partition_, config_, group_,
                    {.names = names_of(parameters_),
-                    .lower_dtypes = lower_dtypes(setup.module, config_.torch_autocast)}),
+                    .lower_dtypes = lower_dtypes(setup.module, config_.torch_autocast),
+                    .adds_gradients = parallel_.adds_gradients}),
         kept_(parameters_.size()) {
     for (const OwnedPiece& piece : partition_.pieces())
       masters_.emplace_back(parameters_[piece.parameter].first, piece.master);

@@ -47,7 +47,8 @@ PipelineSchedule::PipelineSchedule(std::optional<ScheduleClass> schedule, Lowere
       stages_(std::move(stages), lowered_.map),
       settings_(std::move(settings)) {}
 
-PipelineSchedule::PipelineSchedule(ScheduleClass schedule, std::vector<PipelineStage*> stages,
+PipelineSchedule::PipelineSchedule(ScheduleClass schedule,
+                                   const std::vector<PipelineStage*>& stages,
                                    ScheduleSettings settings, const ScheduleOptions& options)
     : PipelineSchedule(std::optional(schedule),
                        lowered_for(schedule, stages, settings.microbatches, options), stages,

@@ -46,7 +46,7 @@ class PipelineSchedule {
  public:
   // Stages are those of this rank, in ascending order; they outlive the schedule. Raises as
   // build_schedule and StageSet do.
-  PipelineSchedule(ScheduleClass schedule, std::vector<PipelineStage*> stages,
+  PipelineSchedule(ScheduleClass schedule, const std::vector<PipelineStage*>& stages,
                    ScheduleSettings settings, const ScheduleOptions& options = {});
 
   // from_csv runs the rows of a file; see load_csv.

@@ -19,7 +19,7 @@ namespace simmesh {
 //   exchange.run();
 class BoxExchange {
  public:
-  explicit BoxExchange(ProcessGroup group) : group_(std::move(group)) {}
+  explicit BoxExchange(const ProcessGroup& group) : group_(group) {}
 
   // Route is a pair of members, by their index in the group.
   struct Route {

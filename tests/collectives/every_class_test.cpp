@@ -151,10 +151,6 @@ class EveryChoice final : public SchedulePolicy, public ScheduleListener {
     announced_[rank].assign(accesses.begin(), accesses.end());
   }
   bool splits_steps() const override { return notes_.splits; }
-  void publish(RankId, std::uint64_t) override {}
-  void join(std::uint64_t, std::uint64_t) override {}
-  void follow(RankId, std::uint64_t) override {}
-  void stood_still() override {}
   void adds_keep_order(std::uint64_t object) override { notes_.learned.kept.insert(object); }
   void need_split_steps() override { notes_.learned.splits_steps = true; }
 

@@ -50,12 +50,6 @@ class SplitReplayPolicy final : public ReplayPolicy, public ScheduleListener {
 
   bool splits_steps() const override { return true; }
   void announce(RankId, gsl::span<const Access>) override {}
-  void publish(RankId, std::uint64_t) override {}
-  void join(std::uint64_t, std::uint64_t) override {}
-  void follow(RankId, std::uint64_t) override {}
-  void stood_still() override {}
-  void adds_keep_order(std::uint64_t) override {}
-  void need_split_steps() override {}
 };
 
 }  // namespace

@@ -40,12 +40,6 @@ class PosPolicy final : public SchedulePolicy, public ScheduleListener {
   void announce(RankId rank, gsl::span<const Access> accesses) override {
     announced_[rank].assign(accesses.begin(), accesses.end());
   }
-  void publish(RankId, std::uint64_t) override {}
-  void join(std::uint64_t, std::uint64_t) override {}
-  void follow(RankId, std::uint64_t) override {}
-  void stood_still() override {}
-  void adds_keep_order(std::uint64_t) override {}
-  void need_split_steps() override {}
 
  private:
   struct Entry {
@@ -137,12 +131,6 @@ class ReseededPolicy final : public SchedulePolicy, public ScheduleListener {
     announced_[rank].assign(accesses.begin(), accesses.end());
     if (listener_) listener_->announce(rank, accesses);
   }
-  void publish(RankId, std::uint64_t) override {}
-  void join(std::uint64_t, std::uint64_t) override {}
-  void follow(RankId, std::uint64_t) override {}
-  void stood_still() override {}
-  void adds_keep_order(std::uint64_t) override {}
-  void need_split_steps() override {}
 
  private:
   void use(std::unique_ptr<SchedulePolicy> policy) {

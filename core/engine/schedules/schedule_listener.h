@@ -27,7 +27,7 @@ struct Access {
 //
 // What a rank does is a line of events: each begins with accesses that the rank has announced, and
 // goes on to the next announcement. Beside the accesses, a rank's next event needs what woke the
-// rank, and what it followed.
+// rank, and what it followed. A listener that doesn't override a call ignores it, but for announce.
 class ScheduleListener {
  public:
   virtual ~ScheduleListener() = default;
@@ -43,18 +43,18 @@ class ScheduleListener {
   // publish lets others follow what the rank has done so far, under the number of an object; join
   // adds to it what was published under another one. follow says that the rank's next event can't
   // come before that.
-  virtual void publish(RankId rank, std::uint64_t object) = 0;
-  virtual void join(std::uint64_t object, std::uint64_t other) = 0;
-  virtual void follow(RankId rank, std::uint64_t object) = 0;
+  virtual void publish([[maybe_unused]] RankId rank, [[maybe_unused]] std::uint64_t object) {}
+  virtual void join([[maybe_unused]] std::uint64_t object, [[maybe_unused]] std::uint64_t other) {}
+  virtual void follow([[maybe_unused]] RankId rank, [[maybe_unused]] std::uint64_t object) {}
 
   // stood_still says that no rank could run: the ranks that are added next need all events so far.
-  virtual void stood_still() = 0;
+  virtual void stood_still() {}
 
   // adds_keep_order says that the order of the adds to an object matters. need_split_steps says
   // that accesses matter which are no points of the schedule: a rank has asked how far others are,
   // or the calls of two ranks don't agree.
-  virtual void adds_keep_order(std::uint64_t object) = 0;
-  virtual void need_split_steps() = 0;
+  virtual void adds_keep_order([[maybe_unused]] std::uint64_t object) {}
+  virtual void need_split_steps() {}
 };
 
 }  // namespace simmesh

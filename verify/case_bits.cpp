@@ -7,9 +7,7 @@
 namespace simmesh {
 
 std::string bits_text(gsl::span<const std::byte> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (std::byte byte : bytes) hash = (hash ^ std::uint64_t(byte)) * 0x100000001b3u;
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", fnv1a(fnv_basis, bytes));
 }
 
 std::string bits_text(const Tensor& tensor) {

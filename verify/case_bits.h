@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <gsl/span>
 #include <optional>
 #include <string>
@@ -12,6 +13,15 @@
 #include "verify/schema.h"
 
 namespace simmesh {
+
+inline constexpr std::uint64_t fnv_basis = 0xcbf29ce484222325;
+inline constexpr std::uint64_t fnv_prime = 0x100000001b3;
+
+// fnv1a goes on with an FNV-1a hash over more bytes.
+inline std::uint64_t fnv1a(std::uint64_t hash, gsl::span<const std::byte> bytes) {
+  for (std::byte byte : bytes) hash = (hash ^ std::uint64_t(byte)) * fnv_prime;
+  return hash;
+}
 
 // bits_text returns the hash that recorded cases hold: FNV-1a over the bytes of the contiguous
 // tensor, 16 hex digits.

@@ -11,8 +11,6 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::uint64_t fnv_basis = 0xcbf29ce484222325;
-constexpr std::uint64_t fnv_prime = 0x100000001b3;
 constexpr std::size_t choices_max = 46;  // in one search: 2^23 states from either end
 constexpr std::int64_t columns_max = 10;
 
@@ -28,8 +26,7 @@ std::uint64_t inverse_of_prime() {
 }
 
 std::uint64_t hash_on(std::uint64_t state, const std::vector<std::uint8_t>& bytes) {
-  for (std::uint8_t byte : bytes) state = (state ^ byte) * fnv_prime;
-  return state;
+  return fnv1a(state, gsl::as_bytes(gsl::span<const std::uint8_t>(bytes)));
 }
 
 std::uint64_t hash_back(std::uint64_t state, const std::vector<std::uint8_t>& bytes) {

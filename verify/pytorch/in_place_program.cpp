@@ -1,6 +1,5 @@
 #include "verify/pytorch/in_place_program.h"
 
-#include <cstring>
 #include <fmt/format.h>
 #include <functional>
 #include <map>
@@ -18,6 +17,7 @@
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
+#include "verify/case_bits.h"
 
 namespace simmesh {
 
@@ -194,14 +194,12 @@ void fold_elements(std::uint64_t& hash, const Tensor& tensor) {
   Tensor rows = tensor.detach().contiguous();
   for (float value : rows.values<float>()) {
     value += 0.0F;
-    unsigned char bytes[sizeof(float)];
-    std::memcpy(bytes, &value, sizeof(float));
-    for (unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
+    hash = fnv1a(hash, gsl::as_bytes(gsl::span<const float>(&value, 1)));
   }
 }
 
 std::string hash_of(const std::vector<Tensor>& tensors) {
-  std::uint64_t hash = 0xcbf29ce484222325;
+  std::uint64_t hash = fnv_basis;
   for (const Tensor& tensor : tensors) fold_elements(hash, tensor);
   for (std::size_t leaf = 0; leaf < 2; ++leaf)
     if (Tensor gradient = grad_of(tensors[leaf]); gradient.is_defined())

@@ -11,9 +11,7 @@ namespace simmesh {
 ExpertCalls::ExpertCalls(nn::Module& model)
     : calls_(std::make_shared<std::vector<std::int64_t>>()) {
   for (const auto& [path, module] : model.named_modules()) {
-    auto* moe = dynamic_cast<nn::Moe*>(module);
-    if (!moe) continue;
-    moe->call_every_expert();
+    if (!dynamic_cast<nn::Moe*>(module)) continue;
     std::string prefix = path.empty() ? "experts." : path + ".experts.";
     for (const auto& [name, expert] : module->child("experts").children()) {
       std::vector<std::string> parameters;
@@ -26,22 +24,29 @@ ExpertCalls::ExpertCalls(nn::Module& model)
         if (inputs[0].size(0) > 0) ++(*calls)[i];
         return inputs;
       });
-      experts_.push_back(std::move(parameters));
+      experts_.push_back({expert, std::move(parameters)});
     }
   }
   calls_->assign(experts_.size(), 0);
 }
 
-std::set<std::string> ExpertCalls::take_unused(const ProcessGroup& group) {
-  std::set<std::string> unused;
-  if (experts_.empty()) return unused;
+std::vector<ExpertCalls::Expert> ExpertCalls::take_uncalled(const ProcessGroup& group) {
+  std::vector<Expert> uncalled;
+  if (experts_.empty()) return uncalled;
   Tensor total = nn::index_tensor(*calls_);
   if (group.size() > 1) total = all_reduce(total, ReduceOp::sum, group);
   std::fill(calls_->begin(), calls_->end(), 0);
-  if (!total.has_elements()) return unused;
+  if (!total.has_elements()) return uncalled;
   auto calls = total.values<std::int64_t>();
   for (std::size_t i = 0; i < experts_.size(); ++i)
-    if (calls[i] == 0) unused.insert(experts_[i].begin(), experts_[i].end());
+    if (calls[i] == 0) uncalled.push_back(experts_[i]);
+  return uncalled;
+}
+
+std::set<std::string> ExpertCalls::take_unused(const ProcessGroup& group) {
+  std::set<std::string> unused;
+  for (const Expert& expert : take_uncalled(group))
+    unused.insert(expert.parameters.begin(), expert.parameters.end());
   return unused;
 }
 

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <vector>
 
 #include "collectives/process_group.h"
 #include "core/nn/module.h"
+#include "training/expert_calls.h"
 
 namespace simmesh {
 
@@ -26,9 +25,8 @@ class UnusedExperts {
   void drop_gradients();
 
  private:
-  std::vector<nn::ModulePtr> experts_;
-  std::shared_ptr<std::vector<std::int64_t>> calls_;
   std::optional<ProcessGroup> group_;  // of the ranks that share the experts
+  std::optional<ExpertCalls> calls_;   // where there is a group
 };
 
 }  // namespace simmesh

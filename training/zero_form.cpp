@@ -9,6 +9,7 @@
 #include "checkpoint/catalog/training_state.h"
 #include "collectives/collectives.h"
 #include "core/check/error.h"
+#include "core/nn/moe.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -102,6 +103,12 @@ class ModelPieces {
   std::set<std::string> experts_;
 };
 
+// Ranks whose tokens differ must reduce the gradients of the same experts.
+void call_every_expert(nn::Module& model) {
+  for (const auto& [path, module] : model.named_modules())
+    if (auto* moe = dynamic_cast<nn::Moe*>(module)) moe->call_every_expert();
+}
+
 class ZeroEngine final : public TrainingEngine {
  public:
   ZeroEngine(nn::Module& model, const ZeroForm& zero, const TrainingTask& task,
@@ -119,6 +126,7 @@ class ZeroEngine final : public TrainingEngine {
       experts_.emplace(zero::initialize(model, maker(task),
                                         experts_config(engine_config(zero, task)), *zero.sharing,
                                         model_parallel(true)));
+    call_every_expert(model);
     rates_ = engine_.get_lr();
     note("initialised");
   }

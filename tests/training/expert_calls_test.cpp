@@ -31,6 +31,7 @@ SIMMESH_TEST(ExpertCalls, AreThoseOfAllMembers, {.mesh = {2}}) {
 // parameters into the same bucket.
 SIMMESH_TEST(ExpertCalls, GiveEachRankAGradientOfEachExpert, {.mesh = {2}}) {
   nn::Moe moe({.width = 2, .hidden = 2, .experts = 3, .top_k = 1});
+  moe.call_every_expert();
   ExpertCalls calls(moe);
   nn::Module& module = moe;
   std::int64_t rows = mesh.get_rank() == 0 ? 1 : 0;

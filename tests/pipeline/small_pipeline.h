@@ -156,8 +156,8 @@ inline LocalPipeline local_pipeline(const SmallPipeline& pipeline, pipeline::Sch
                                 .stages_per_rank = pipeline.stages / ranks,
                                 .microbatches = pipeline.microbatches};
   auto own = pipeline::stage_map_of(schedule, shape).stages_of(std::int64_t(rank.id()));
-  return LocalPipeline(pipeline, own, [&](std::vector<pipeline::PipelineStage*> stages) {
-    return pipeline::PipelineSchedule(schedule, std::move(stages), pipeline.settings(), options);
+  return LocalPipeline(pipeline, own, [&](const std::vector<pipeline::PipelineStage*>& stages) {
+    return pipeline::PipelineSchedule(schedule, stages, pipeline.settings(), options);
   });
 }
 

@@ -231,7 +231,8 @@ class Search {
          .threads = limits_.jobs,
          .goes_on = [&] { return asks_to_go_on(); }},
         [&] {
-          return [&, run = runner(options_, make_body_(), state_.known)](std::uint64_t i) {
+          RunOrderFunction run = runner(options_, make_body_(), state_.known);
+          return [&, run](std::uint64_t i) {
             PartResult result{.part = parts[std::size_t(i)]};
             result.known = result.part.run(runs[std::size_t(i)], run, state_.known,
                                            state_.data_hash, result.findings);

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/gate/gate_texts.h"
@@ -90,7 +91,9 @@ TEST(Combinations, ZeroBesideTensorAndContext) {
     for (const std::string& tensor : {plain, sequence}) {
       std::string zero = "zero = { mesh = \"dp\", stage = " + std::to_string(stage) + " }\n";
       expect_one_device({dp_tp, zero + tensor}, "transformer");
-      expect_one_device({dp_cp_tp, zero + "context = { mesh = \"cp\" }\n" + tensor}, "transformer");
+      expect_one_device(
+          {dp_cp_tp, fmt::format("{}context = {{ mesh = \"cp\" }}\n{}", zero, tensor)},
+          "transformer");
     }
 }
 
@@ -101,8 +104,10 @@ TEST(Combinations, ZeroBesideExpert) {
     expect_one_device(
         {"shape = [2, 2]\nnames = [\"dp\", \"ep\"]", zero + "expert = { mesh = \"ep\" }"}, "moe");
     expect_one_device({"shape = [2]", zero + "expert = { mesh = \"dp\" }"}, "moe");
-    expect_one_device({dp_ep_tp, zero + "expert = { mesh = \"ep\" }\n" + sequence}, "moe");
-    expect_one_device({dp_tp, zero + "expert = { mesh = \"tp\" }\n" + plain}, "moe");
+    expect_one_device({dp_ep_tp, fmt::format("{}expert = {{ mesh = \"ep\" }}\n{}", zero, sequence)},
+                      "moe");
+    expect_one_device({dp_tp, fmt::format("{}expert = {{ mesh = \"tp\" }}\n{}", zero, plain)},
+                      "moe");
   }
 }
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/temporary_folder.h"
@@ -32,8 +33,8 @@ TEST(ExploreCommand, ShardsAreMergedToOneReport) {
   std::string merge = "explore --exhaustive " + file + " --merge";
   for (const char* shard : {"1", "2"}) {
     std::string state = (folder.path() / shard).string();
-    auto run =
-        run_program("explore --exhaustive " + file + " --shard " + shard + "/2 --state " + state);
+    auto run = run_program(
+        fmt::format("explore --exhaustive {} --shard {}/2 --state {}", file, shard, state));
     EXPECT_EQ(run.status, 0) << run.output;
     merge += " " + state;
   }

@@ -110,8 +110,8 @@ TEST(InjectedFaults, OfSchedulesAreAllFound) {
     return shown_by(small, [&](Rank& rank) {
       std::string csv = write_csv(rows);
       auto id = std::int64_t(rank.id());
-      LocalPipeline local(small, {id, id + 2}, [&](std::vector<PipelineStage*> stages) {
-        return PipelineSchedule::from_csv(csv, "compute_comms", std::move(stages),
+      LocalPipeline local(small, {id, id + 2}, [&](const std::vector<PipelineStage*>& stages) {
+        return PipelineSchedule::from_csv(csv, "compute_comms", stages,
                                           small.settings());
       });
       local.schedule().step(local.inputs());
@@ -211,8 +211,8 @@ TEST(InjectedFaults, OfProgramsAreAllFound) {
       auto id = std::int64_t(rank.id());
       ScheduleSettings settings = small.settings();
       if (fault.settings) fault.settings(settings);
-      LocalPipeline local(small, {id, id + 2}, [&](std::vector<PipelineStage*> stages) {
-        return PipelineSchedule(ScheduleClass::interleaved_1f1b, std::move(stages), settings);
+      LocalPipeline local(small, {id, id + 2}, [&](const std::vector<PipelineStage*>& stages) {
+        return PipelineSchedule(ScheduleClass::interleaved_1f1b, stages, settings);
       });
       StepInputs inputs = local.inputs();
       if (fault.inputs) fault.inputs(inputs);

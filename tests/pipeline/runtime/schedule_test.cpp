@@ -119,8 +119,8 @@ TEST(PipelineSchedule, RunsWithBufferedSends) {
     ScheduleSettings settings = small.settings();
     settings.sends = SendMode::buffered;
     std::int64_t id = std::int64_t(rank.id());
-    LocalPipeline local(small, {id, id + 2}, [&](std::vector<PipelineStage*> stages) {
-      return PipelineSchedule(ScheduleClass::interleaved_1f1b, std::move(stages), settings);
+    LocalPipeline local(small, {id, id + 2}, [&](const std::vector<PipelineStage*>& stages) {
+      return PipelineSchedule(ScheduleClass::interleaved_1f1b, stages, settings);
     });
     local.schedule().step(local.inputs());
     EXPECT_EQ(difference_of(local.gradients(), expected), "");
@@ -133,9 +133,11 @@ TEST(PipelineSchedule, RunsFilesAndKeepsLossesByMicroBatch) {
   SmallPipeline small{.stages = 2, .microbatches = 2, .rows = 4};
   auto expected = gradients_of_one_device(small);
   run_every_schedule(2, [&](Rank& rank) {
-    LocalPipeline local(small, {std::int64_t(rank.id())}, [&](std::vector<PipelineStage*> stages) {
-      return PipelineSchedule::from_csv(csv, "compute_only", std::move(stages), small.settings());
-    });
+    LocalPipeline local(small, {std::int64_t(rank.id())},
+                        [&](const std::vector<PipelineStage*>& stages) {
+                          return PipelineSchedule::from_csv(csv, "compute_only", stages,
+                                                            small.settings());
+                        });
     nn::Tensors output = local.schedule().step(local.inputs());
     EXPECT_EQ(difference_of(local.gradients(), expected), "");
     if (rank.id() == 0) return;

@@ -41,7 +41,7 @@ TEST(MatrixOwners, BlocksCoverTheMatrixOnce) {
 // If this fails, one rank has most of the work while others wait, or ranks choose different owners.
 TEST(MatrixOwners, OwnersShareTheWork) {
   std::vector<MatrixBlock> blocks;
-  for (Shape shape : {Shape{2, 2}, Shape{8, 8}, Shape{4, 4}, Shape{4, 4}, Shape{2, 8}})
+  for (const Shape& shape : {Shape{2, 2}, Shape{8, 8}, Shape{4, 4}, Shape{4, 4}, Shape{2, 8}})
     blocks.push_back({blocks.size(), Dims{0, 0}, shape});
   EXPECT_EQ(block_owners(blocks, OwnerRule::round_robin, 2),
             (std::vector<std::int64_t>{0, 1, 0, 1, 0}));

@@ -138,7 +138,7 @@ class Explorer {
         .program = program_number(),
         .merged = request_.merged};
     if (!request_.shard.empty()) {
-      SearchShard shard = SearchShard::parse(request_.shard);
+      JobShard shard = JobShard::parse(request_.shard);
       limits.shard = shard.index;
       limits.shards = shard.count;
     }

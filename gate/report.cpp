@@ -23,20 +23,6 @@ constexpr ZeroMemoryColumn zero_memory_columns[] = {
     {"live", &zero::MemoryUse::live},
 };
 
-struct Totals {
-  std::int64_t passed = 0;
-  std::int64_t failed = 0;
-};
-
-Totals totals_of(gsl::span<const GateResult> results) {
-  Totals totals;
-  for (const GateResult& result : results) {
-    totals.passed += result.passed();
-    totals.failed += result.failed();
-  }
-  return totals;
-}
-
 std::string collectives_text(const GateResult& result) {
   std::string text;
   for (const auto& [name, calls] : result.collectives)
@@ -92,64 +78,82 @@ std::string gate_text(const GateResult& result) {
   return text;
 }
 
+JsonValue gate_json(const GateResult& result) {
+  JsonValue::List checks;
+  for (const GateCheck& check : result.checks)
+    checks.push_back(JsonValue::object({{"name", check.name},
+                                        {"passed", check.passed},
+                                        {"expected", check.expected},
+                                        {"got", check.actual}}));
+  JsonValue gate = JsonValue::object({{"file", result.file},
+                                      {"title", result.title},
+                                      {"checks", std::move(checks)},
+                                      {"losses", result.losses}});
+  if (result.shapes_of_ranks)
+    gate.set("shapes_of_ranks", *result.shapes_of_ranks);
+  else
+    gate.set("data_hash", fmt::format("{:016x}", result.data_hash));
+  gate.set("schedule_hash", fmt::format("{:016x}", result.schedule_hash));
+  gate.set("peak_bytes", result.peak_bytes);
+  if (result.physical_peak_bytes) gate.set("physical_peak_bytes", *result.physical_peak_bytes);
+  JsonValue::Object collectives;
+  for (const auto& [name, calls] : result.collectives) collectives.emplace_back(name, calls);
+  gate.set("collectives", std::move(collectives));
+  if (result.gathers)
+    gate.set("gathers", JsonValue::object({{"started", result.gathers->started()},
+                                           {"unused", result.gathers->unused()}}));
+  JsonValue::List zero_memory;
+  for (const auto& [when, memory] : result.zero_memory) {
+    JsonValue row = JsonValue::object({{"when", when}});
+    for (const ZeroMemoryColumn& column : zero_memory_columns)
+      row.set(column.name, memory.*column.bytes);
+    zero_memory.push_back(std::move(row));
+  }
+  if (!zero_memory.empty()) gate.set("zero_memory", std::move(zero_memory));
+  if (result.device)
+    gate.set("device", JsonValue::object(
+                           {{"makespan_us", result.device->makespan_us},
+                            {"exposed_communication_us", result.device->exposed_communication_us},
+                            {"reserved_bytes", result.device->reserved_bytes}}));
+  if (!result.failure.empty()) gate.set("failure", result.failure);
+  if (!result.reproduce.empty()) gate.set("reproduce", result.reproduce);
+  return gate;
+}
+
+std::vector<ReportBlock> blocks_of(gsl::span<const GateResult> results) {
+  std::vector<ReportBlock> blocks;
+  for (const GateResult& result : results) blocks.push_back(gate_block(result));
+  return blocks;
+}
+
 }  // namespace
 
+ReportBlock gate_block(const GateResult& result) {
+  return {.text = gate_text(result),
+          .json = gate_json(result).text_utf8(),
+          .counts = {{"passed", std::uint64_t(result.passed())},
+                     {"failed", std::uint64_t(result.failed())}}};
+}
+
 std::string to_text(gsl::span<const GateResult> results, GateTextOptions options) {
-  Totals totals = totals_of(results);
-  std::string last = fmt::format("{} passed, {} failed\n", totals.passed, totals.failed);
-  if (options.quiet) return last;
+  return text_of_gates(blocks_of(results), options);
+}
+
+std::string text_of_gates(gsl::span<const ReportBlock> gates, GateTextOptions options) {
   std::string text;
-  for (const GateResult& result : results) text += gate_text(result);
-  return text + last;
+  if (!options.quiet)
+    for (const ReportBlock& gate : gates) text += gate.text;
+  return text + fmt::format("{} passed, {} failed\n", count_over(gates, "passed"),
+                            count_over(gates, "failed"));
 }
 
 std::string to_json(gsl::span<const GateResult> results) {
-  Totals totals = totals_of(results);
-  JsonValue::List gates;
-  for (const GateResult& result : results) {
-    JsonValue::List checks;
-    for (const GateCheck& check : result.checks)
-      checks.push_back(JsonValue::object({{"name", check.name},
-                                          {"passed", check.passed},
-                                          {"expected", check.expected},
-                                          {"got", check.actual}}));
-    JsonValue gate = JsonValue::object({{"file", result.file},
-                                        {"title", result.title},
-                                        {"checks", std::move(checks)},
-                                        {"losses", result.losses}});
-    if (result.shapes_of_ranks)
-      gate.set("shapes_of_ranks", *result.shapes_of_ranks);
-    else
-      gate.set("data_hash", fmt::format("{:016x}", result.data_hash));
-    gate.set("schedule_hash", fmt::format("{:016x}", result.schedule_hash));
-    gate.set("peak_bytes", result.peak_bytes);
-    if (result.physical_peak_bytes) gate.set("physical_peak_bytes", *result.physical_peak_bytes);
-    JsonValue::Object collectives;
-    for (const auto& [name, calls] : result.collectives) collectives.emplace_back(name, calls);
-    gate.set("collectives", std::move(collectives));
-    if (result.gathers)
-      gate.set("gathers", JsonValue::object({{"started", result.gathers->started()},
-                                             {"unused", result.gathers->unused()}}));
-    JsonValue::List zero_memory;
-    for (const auto& [when, memory] : result.zero_memory) {
-      JsonValue row = JsonValue::object({{"when", when}});
-      for (const ZeroMemoryColumn& column : zero_memory_columns)
-        row.set(column.name, memory.*column.bytes);
-      zero_memory.push_back(std::move(row));
-    }
-    if (!zero_memory.empty()) gate.set("zero_memory", std::move(zero_memory));
-    if (result.device)
-      gate.set("device", JsonValue::object(
-                             {{"makespan_us", result.device->makespan_us},
-                              {"exposed_communication_us", result.device->exposed_communication_us},
-                              {"reserved_bytes", result.device->reserved_bytes}}));
-    if (!result.failure.empty()) gate.set("failure", result.failure);
-    if (!result.reproduce.empty()) gate.set("reproduce", result.reproduce);
-    gates.push_back(std::move(gate));
-  }
-  JsonValue json = JsonValue::object(
-      {{"passed", totals.passed}, {"failed", totals.failed}, {"gates", std::move(gates)}});
-  return json.text_utf8() + "\n";
+  return json_of_gates(blocks_of(results));
+}
+
+std::string json_of_gates(gsl::span<const ReportBlock> gates) {
+  return fmt::format("{{\"passed\":{},\"failed\":{},\"gates\":[{}]}}\n",
+                     count_over(gates, "passed"), count_over(gates, "failed"), join_json(gates));
 }
 
 }  // namespace simmesh

@@ -10,6 +10,7 @@ namespace simmesh {
 void add_run_command(CLI::App& program, int& status);
 void add_explore_command(CLI::App& program, int& status);
 void add_verify_command(CLI::App& program, int& status);
+void add_merge_command(CLI::App& program, int& status);
 void add_releases_command(CLI::App& program, int& status);
 void add_validate_command(CLI::App& program, int& status);
 void add_plan_command(CLI::App& program, int& status);

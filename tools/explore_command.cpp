@@ -61,7 +61,7 @@ int run(ExploreArguments& arguments, const RunWords& options) {
   if (!arguments.faults.empty() && request.exhaustive)
     raise(ErrorKind::value_error, "tools/explore", "expected --faults or --exhaustive, got both");
   if (!arguments.faults.empty()) fault_kinds(arguments.faults);
-  if (!request.shard.empty()) SearchShard::parse(request.shard);
+  if (!request.shard.empty()) JobShard::parse(request.shard);
   GateFile gate = read_gate(arguments.path);
   expect_memory_of(gate, arguments.run.jobs);
   if (!arguments.output_file.empty())

@@ -13,7 +13,9 @@
 #include "tools/gate_memory_check.h"
 #include "tools/lost_trace.h"
 #include "tools/run_options.h"
+#include "tools/shard_options.h"
 #include "tools/terminal.h"
+#include "tools/united_reports.h"
 
 namespace simmesh {
 
@@ -25,6 +27,7 @@ struct RunArguments {
   std::string picture;
   TraceFolders folders;
   RunOptions run;
+  ShardOptions shard;
   OutputOptions output;
 };
 
@@ -55,10 +58,30 @@ void expect_recordable(const TraceFolders& folders, const std::vector<GateFile>&
     if (!folder.empty()) replay::make_folder(folder, "the execution traces");
 }
 
+// Leaves the gates of a shard.
+void take_shard(std::vector<GateFile>& gates, const std::optional<ShardResults>& keeps) {
+  if (!keeps) return;
+  std::vector<GateFile> own;
+  for (std::uint64_t i = 0; i < keeps->shard.jobs_of(gates.size()); ++i)
+    own.push_back(std::move(gates[keeps->shard.job(i)]));
+  gates = std::move(own);
+}
+
+void keep(ShardResults& keeps, const RunArguments& arguments,
+          const std::vector<GateResult>& results) {
+  keeps.jobs = arguments.paths.size();
+  keeps.inputs = input_hash(arguments.paths);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    keeps.results.emplace(keeps.shard.job(i), to_json(gate_block(results[i])));
+  arguments.shard.write(keeps);
+}
+
 // All files are read before the first gate runs, and nothing is printed before the last has run.
 int run(const RunArguments& arguments, const RunWords& options) {
   std::vector<GateFile> gates;
   for (const std::string& path : arguments.paths) gates.push_back(read_gate(path));
+  std::optional<ShardResults> keeps = arguments.shard.begin();
+  take_shard(gates, keeps);
   if (arguments.explain) {
     for (const GateFile& gate : gates) fmt::print("{}", explain(gate));
     return 0;
@@ -98,12 +121,19 @@ int run(const RunArguments& arguments, const RunWords& options) {
     std::fputs("simmesh: interrupted\n", stderr);
     return Interrupt::exit_status;
   }
+  if (keeps) keep(*keeps, arguments, results);
   for (const GateResult& result : results)
     if (result.failed() > 0) return 1;
   return 0;
 }
 
 }  // namespace
+
+int print_united_run(const ShardResults& all, const OutputOptions& output) {
+  std::vector<ReportBlock> gates = report_blocks(all);
+  print_report(output.json ? json_of_gates(gates) : text_of_gates(gates, {.quiet = output.quiet}));
+  return count_over(gates, "failed") == 0 ? 0 : 1;
+}
 
 void add_run_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<RunArguments>();
@@ -122,6 +152,7 @@ void add_run_command(CLI::App& program, int& status) {
                   "record the run as a graph for simulators: a folder for rank-N.et")
       ->type_name("DIR");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
+  arguments->shard.add_to(*app, "gates");
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
 }

@@ -59,6 +59,7 @@ class RunOptions {
                    "file for a Chrome trace of the run, also of a failing one")
         ->type_name("OUT.json");
     app.add_option("--jobs", jobs, jobs_do + " that run side by side; changes no result")
+        ->configurable(false)
         ->capture_default_str()
         ->check(whole_number(1, 1024));
   }
@@ -87,8 +88,8 @@ struct OutputOptions {
   bool quiet = false;
 
   void add_to(CLI::App& app) {
-    app.add_flag("--json", json, "print the results as one JSON object");
-    app.add_flag("--quiet", quiet, "print the last line only");
+    app.add_flag("--json", json, "print the results as one JSON object")->configurable(false);
+    app.add_flag("--quiet", quiet, "print the last line only")->configurable(false);
   }
 };
 

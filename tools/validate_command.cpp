@@ -8,6 +8,8 @@
 #include "sharding/validate/coverage_page.h"
 #include "sharding/validate/validate_report.h"
 #include "tools/commands.h"
+#include "tools/shard_options.h"
+#include "tools/united_reports.h"
 #include "tools/watched_run.h"
 #include "tools/whole_number.h"
 #include "verify/paddle/rule_lines.h"
@@ -22,43 +24,9 @@ struct ValidateArguments {
   std::int64_t jobs = 0;
   bool claimed_only = false, coverage = false, writes_paddle_rules = false;
   std::vector<std::string> tables, beyond, python_files;
+  ShardOptions shard;
   OutputOptions output;
 };
-
-JsonValue json_of(const std::map<std::string, RuleVerdict>& rules) {
-  JsonValue::List list;
-  for (const auto& [text, verdict] : rules) {
-    JsonValue rule = JsonValue::object(
-        {{"rule", text}, {"trials", verdict.trials}, {"gradients", verdict.has_gradient}});
-    if (verdict.wrong)
-      rule.set("wrong", JsonValue::object({{"mesh", verdict.wrong->mesh},
-                                           {"inputs", verdict.wrong->inputs},
-                                           {"what", verdict.wrong->what}}));
-    list.push_back(std::move(rule));
-  }
-  return list;
-}
-
-JsonValue json_of(const ValidateResult& result) {
-  JsonValue::List ops;
-  for (const OpVerdict& op : result.ops) {
-    JsonValue::List calls;
-    for (const SampleVerdict& sample : op.samples)
-      calls.push_back(JsonValue::object({{"call", sample.call},
-                                         {"trials", sample.trials},
-                                         {"combinations", sample.combinations},
-                                         {"rules", json_of(sample.rules)},
-                                         {"wrong_over_two_dims", json_of(sample.over_two_dims)},
-                                         {"missing", sample.missing}}));
-    ops.push_back(JsonValue::object(
-        {{"op", op.op}, {"way", to_string(op.way)}, {"calls", std::move(calls)}}));
-  }
-  return JsonValue::object({{"ops", std::move(ops)},
-                            {"combinations", result.combination_count()},
-                            {"rules", result.rule_count()},
-                            {"wrong", result.wrong_count()},
-                            {"missing", result.missing_count()}});
-}
 
 JsonValue json_of(const RuleFilesResult& result) {
   JsonValue::List tables;
@@ -117,11 +85,20 @@ int run(ValidateArguments& arguments) {
   if (has_tables && (!request.ops.empty() || arguments.coverage))
     raise(ErrorKind::value_error, "tools/validate",
           "expected either tables of rules or ops of ours, got both");
+  if (arguments.shard.is_given() && (has_tables || arguments.coverage))
+    raise(ErrorKind::value_error, "tools/validate",
+          "expected --shard for ops of ours, got {} with it",
+          has_tables ? "tables of rules" : "--coverage");
   if (has_tables) return judge_tables(arguments);
   if (arguments.coverage && !request.ops.empty())
     raise(ErrorKind::value_error, "tools/validate", "expected --coverage without ops, got '{}'",
           request.ops[0]);
   arguments.claimed_only |= arguments.coverage;
+  std::optional<ShardResults> keeps = arguments.shard.begin();
+  if (keeps) {
+    request.shard = keeps->shard;
+    keeps->jobs = op_count(request);
+  }
   request.options.finds_missing = !arguments.claimed_only;
   WatchedRun watched(arguments.output);
   request.goes_on = watched.goes_on();
@@ -131,12 +108,24 @@ int run(ValidateArguments& arguments) {
     fmt::print("{}", coverage_page(result));
     return 0;
   }
-  print_report(arguments.output.json ? json_of(result).text_utf8() + "\n"
+  print_report(arguments.output.json ? to_json(result, request)
                                      : to_text(result, request, arguments.output.quiet));
+  if (keeps && !result.interrupted) {
+    for (std::size_t i = 0; i < result.ops.size(); ++i)
+      keeps->results.emplace(request.shard.job(i),
+                             to_json(op_block(result.ops[i], request.options)));
+    arguments.shard.write(*keeps);
+  }
   return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
 }
 
 }  // namespace
+
+int print_united_validate(const ShardResults& all, const OutputOptions& output) {
+  std::vector<ReportBlock> ops = report_blocks(all);
+  print_report(output.json ? json_of_ops(ops) : text_of_ops(ops, output.quiet));
+  return count_over(ops, "wrong") == 0 ? 0 : 1;
+}
 
 void add_validate_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<ValidateArguments>();
@@ -147,6 +136,7 @@ void add_validate_command(CLI::App& program, int& status) {
       ->capture_default_str()
       ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
   app->add_option("--jobs", arguments->jobs, "sample calls judged side by side; changes no result")
+      ->configurable(false)
       ->default_str("all cores")
       ->check(whole_number(1, 1024));
   app->add_flag("--claimed-only", arguments->claimed_only, "don't look for rules that are missing");
@@ -163,6 +153,7 @@ void add_validate_command(CLI::App& program, int& status) {
   app->add_option("--python", arguments->python_files,
                   "judge the rules of functions in these files of Python instead")
       ->type_name("FILE");
+  arguments->shard.add_to(*app, "ops");
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments); });
 }

@@ -4,6 +4,8 @@
 #include "core/check/error.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"
+#include "tools/shard_options.h"
+#include "tools/united_reports.h"
 #include "tools/watched_run.h"
 #include "tools/whole_number.h"
 #include "verify/case_fields.h"
@@ -24,6 +26,7 @@ struct VerifyArguments {
   bool fail_fast = false;
   bool prints_fields = false;
   RunOptions run;
+  ShardOptions shard;
   OutputOptions output;
 };
 
@@ -45,6 +48,12 @@ VerifyRequest request_of(const VerifyArguments& arguments) {
 
 }  // namespace
 
+int print_united_verify(const ShardResults& all, const OutputOptions& output) {
+  VerifyResult result = united_result(all);
+  print_report(output.json ? to_json(result) : to_text(result, {.quiet = output.quiet}));
+  return result.ok() ? 0 : 1;
+}
+
 void add_verify_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<VerifyArguments>();
   CLI::App* app = program.add_subcommand(
@@ -60,6 +69,7 @@ void add_verify_command(CLI::App& program, int& status) {
   app->add_flag("--fields", arguments->prints_fields,
                 "prints the page of all fields of all kinds instead");
   arguments->run.add_to(*app, RunOptions::Runs::cases, "cases");
+  arguments->shard.add_to(*app, "cases");
   arguments->output.add_to(*app);
   app->callback([arguments, limit, &status] {
     if (arguments->prints_fields) {
@@ -69,12 +79,18 @@ void add_verify_command(CLI::App& program, int& status) {
     if (arguments->paths.empty()) throw CLI::RequiredError("PATH");
     arguments->has_limit = limit->count() > 0;
     VerifyRequest request = request_of(*arguments);
+    std::optional<ShardResults> keeps = arguments->shard.begin();
+    if (keeps) {
+      request.shard = keeps->shard;
+      request.keeps = &*keeps;
+    }
     WatchedRun watched(arguments->output);
     request.goes_on = watched.goes_on();
     VerifyResult result = verify(request);
     watched.end(result.interrupted);
     print_report(arguments->output.json ? to_json(result)
                                         : to_text(result, {.quiet = arguments->output.quiet}));
+    if (keeps && !result.interrupted) arguments->shard.write(*keeps);
     status = result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
   });
 }

@@ -53,10 +53,6 @@ bool find_path(const json& value, const json* wanted, std::string& path) {
 
 }  // namespace
 
-std::string to_string(const CasePlace& place) {
-  return fmt::format("{}:{}", place.file, place.line);
-}
-
 std::string CaseField::path() const {
   std::string path;
   find_path(document_->value, value_, path);

@@ -11,6 +11,7 @@
 
 #include "core/check/error.h"
 #include "core/tensor/shape.h"
+#include "verify/verdict/case_place.h"
 
 namespace simmesh {
 
@@ -21,14 +22,6 @@ class BadCase : public Error {
   BadCase(std::string_view where, std::string_view message)
       : Error(ErrorKind::value_error, where, message) {}
 };
-
-// CasePlace is the place of a case: the file as it was named, and its line.
-struct CasePlace {
-  std::string file;
-  std::int64_t line = 1;
-};
-// to_string returns "FILE:LINE".
-std::string to_string(const CasePlace& place);
 
 // CaseDocument is the text of a case as values, and its place.
 struct CaseDocument;

@@ -97,7 +97,7 @@ class Search {
 
   // Returns the state in the file, if there is one, or that of the shards, or none.
   SearchState first_state() const {
-    SearchShard shard{limits_.shard, limits_.shards};
+    JobShard shard{limits_.shard, limits_.shards};
     SearchState state{.program = limits_.program, .shard = shard};
     if (!limits_.file.empty() && std::filesystem::exists(limits_.file)) {
       state = read_state(limits_.file);

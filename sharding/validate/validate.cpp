@@ -83,10 +83,14 @@ std::uint64_t ValidateResult::combination_count() const {
   return sum_over(*this, [](const SampleVerdict& one) { return one.combinations; });
 }
 
+std::uint64_t op_count(const ValidateRequest& request) { return asked_ops(request.ops).size(); }
+
 ValidateResult validate(const ValidateRequest& request) {
   ValidateResult result;
   std::vector<Unit> units;
-  for (const Op* op : asked_ops(request.ops)) {
+  std::vector<const Op*> asked = asked_ops(request.ops);
+  for (std::uint64_t i = 0; i < request.shard.jobs_of(asked.size()); ++i) {
+    const Op* op = asked[request.shard.job(i)];
     for (const OpSample* sample : samples_of(*op)) units.push_back({result.ops.size(), op, sample});
     result.ops.push_back({op->name, way_of(*op), {}});
   }

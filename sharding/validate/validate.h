@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/engine/reports/run_progress.h"
+#include "core/shards/job_shard.h"
 #include "sharding/validate/validate_sample.h"
 
 namespace simmesh {
@@ -11,6 +12,7 @@ struct ValidateRequest {
   ValidateOptions options;
   std::size_t jobs = 1;
   GoesOn goes_on = nullptr;
+  JobShard shard = {};  // only its share of the ops is judged
 };
 
 // OpVerdict is the verdict on an op.
@@ -43,6 +45,9 @@ struct ValidateResult {
 // validate judges the rules of the library's ops on all their sample calls. The result doesn't
 // depend on the number of jobs. Raises a ValueError for a name that is no op.
 ValidateResult validate(const ValidateRequest& request);
+
+// op_count returns the number of ops that a request names, of all shards together.
+std::uint64_t op_count(const ValidateRequest& request);
 
 // way_of returns how an op runs on distributed tensors.
 OpVerdict::Way way_of(const Op& op);

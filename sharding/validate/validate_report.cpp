@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/check/append_text.h"
+#include "core/check/json_value.h"
 
 namespace simmesh {
 
@@ -12,7 +13,7 @@ using Rules = std::map<std::string, RuleVerdict>;
 
 class Report {
  public:
-  explicit Report(const ValidateRequest& request) : request_(request) {}
+  explicit Report(const ValidateOptions& options) : options_(options) {}
 
   void add(const OpVerdict& op) {
     std::uint64_t rules = 0, wrong = 0, missing = 0;
@@ -29,7 +30,7 @@ class Report {
       add_wrong(sample.call, sample.over_two_dims);
       for (const std::string& rule : sample.missing) line("  missing {}: {}", sample.call, rule);
     }
-    if (wrong) line("  {}", reproduce_line(op.op, request_.options));
+    if (wrong) line("  {}", reproduce_line(op.op, options_));
   }
 
   std::string take() { return std::move(text_); }
@@ -50,9 +51,42 @@ class Report {
     text_ += '\n';
   }
 
-  const ValidateRequest& request_;
+  const ValidateOptions& options_;
   std::string text_;
 };
+
+JsonValue json_of(const std::map<std::string, RuleVerdict>& rules) {
+  JsonValue::List list;
+  for (const auto& [text, verdict] : rules) {
+    JsonValue rule = JsonValue::object(
+        {{"rule", text}, {"trials", verdict.trials}, {"gradients", verdict.has_gradient}});
+    if (verdict.wrong)
+      rule.set("wrong", JsonValue::object({{"mesh", verdict.wrong->mesh},
+                                           {"inputs", verdict.wrong->inputs},
+                                           {"what", verdict.wrong->what}}));
+    list.push_back(std::move(rule));
+  }
+  return list;
+}
+
+JsonValue json_of(const OpVerdict& op) {
+  JsonValue::List calls;
+  for (const SampleVerdict& sample : op.samples)
+    calls.push_back(JsonValue::object({{"call", sample.call},
+                                       {"trials", sample.trials},
+                                       {"combinations", sample.combinations},
+                                       {"rules", json_of(sample.rules)},
+                                       {"wrong_over_two_dims", json_of(sample.over_two_dims)},
+                                       {"missing", sample.missing}}));
+  return JsonValue::object(
+      {{"op", op.op}, {"way", to_string(op.way)}, {"calls", std::move(calls)}});
+}
+
+std::vector<ReportBlock> blocks_of(const ValidateResult& result, const ValidateRequest& request) {
+  std::vector<ReportBlock> blocks;
+  for (const OpVerdict& op : result.ops) blocks.push_back(op_block(op, request.options));
+  return blocks;
+}
 
 }  // namespace
 
@@ -60,12 +94,39 @@ std::string reproduce_line(const std::string& op, const ValidateOptions& options
   return fmt::format("reproduce: simmesh validate {} --seed {}", op, options.seed);
 }
 
+ReportBlock op_block(const OpVerdict& op, const ValidateOptions& options) {
+  Report report(options);
+  report.add(op);
+  ValidateResult alone{.ops = {op}};
+  return {.text = report.take(),
+          .json = json_of(op).text_utf8(),
+          .counts = {{"rules", alone.rule_count()},
+                     {"wrong", alone.wrong_count()},
+                     {"missing", alone.missing_count()},
+                     {"combinations", alone.combination_count()}}};
+}
+
 std::string to_text(const ValidateResult& result, const ValidateRequest& request, bool quiet) {
-  Report report(request);
+  return text_of_ops(blocks_of(result, request), quiet);
+}
+
+std::string text_of_ops(gsl::span<const ReportBlock> ops, bool quiet) {
+  std::string text;
   if (!quiet)
-    for (const OpVerdict& op : result.ops) report.add(op);
-  return report.take() + fmt::format("{} rules, {} wrong, {} missing\n", result.rule_count(),
-                                     result.wrong_count(), result.missing_count());
+    for (const ReportBlock& op : ops) text += op.text;
+  return text + fmt::format("{} rules, {} wrong, {} missing\n", count_over(ops, "rules"),
+                            count_over(ops, "wrong"), count_over(ops, "missing"));
+}
+
+std::string to_json(const ValidateResult& result, const ValidateRequest& request) {
+  return json_of_ops(blocks_of(result, request));
+}
+
+std::string json_of_ops(gsl::span<const ReportBlock> ops) {
+  std::string text = "{\"ops\":[" + join_json(ops) + "]";
+  for (const char* name : {"combinations", "rules", "wrong", "missing"})
+    append_text(text, ",\"{}\":{}", name, count_over(ops, name));
+  return text + "}\n";
 }
 
 }  // namespace simmesh

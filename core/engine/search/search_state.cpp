@@ -76,7 +76,7 @@ void read_line(SearchState& state, std::vector<std::vector<WaitingOrder>>& parts
   if (name == "program") {
     state.program = lines.number(16);
   } else if (name == "shard") {
-    state.shard = SearchShard::parse(lines.word());
+    state.shard = JobShard::parse(lines.word());
   } else if (name == "known") {
     state.known.splits_steps = lines.flag();
     while (lines.has_more()) state.known.kept.insert(lines.number(16));
@@ -103,24 +103,9 @@ void read_line(SearchState& state, std::vector<std::vector<WaitingOrder>>& parts
 
 }  // namespace
 
-SearchShard SearchShard::parse(std::string_view text) {
-  SearchShard shard{0, 0};
-  std::size_t slash = std::min(text.find('/'), text.size());
-  auto read = [](std::string_view digits, std::uint64_t& value) {
-    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc() && end == digits.data() + digits.size();
-  };
-  bool good = read(text.substr(0, slash), shard.index) && slash < text.size() &&
-              read(text.substr(slash + 1), shard.count);
-  if (!good || shard.index < 1 || shard.index > shard.count)
-    raise(ErrorKind::value_error, "engine/search",
-          "expected a shard such as 1/8, from 1/8 to 8/8, got '{}'", text);
-  return shard;
-}
-
 std::string SearchState::to_text() const {
-  std::string text = fmt::format("{}\nprogram {:016x}\nshard {}/{}\nknown {:d}", first_line,
-                                 program, shard.index, shard.count, known.splits_steps);
+  std::string text = fmt::format("{}\nprogram {:016x}\nshard {}\nknown {:d}", first_line, program,
+                                 to_string(shard), known.splits_steps);
   for (std::uint64_t object : known.kept) append_text(text, " {:016x}", object);
   append_text(text, "\nfirst {:d} {:016x} {:d}\nfound {} {} {} {:d}\n", has_begun, data_hash,
               has_touches, findings.classes, given_up, hex_share(findings.share_done),

@@ -7,24 +7,14 @@
 #include <vector>
 
 #include "core/engine/search/search_part.h"
+#include "core/shards/job_shard.h"
 
 namespace simmesh {
-
-// SearchShard is one of several shares of a search, which are made apart from one another and
-// together find what the whole search finds. index counts from 1.
-struct SearchShard {
-  std::uint64_t index = 1;
-  std::uint64_t count = 1;
-
-  bool operator==(const SearchShard&) const = default;
-  // parse reads "2/8". Raises a ValueError for anything else.
-  static SearchShard parse(std::string_view text);
-};
 
 // SearchState is a search between two runs: all that is needed to go on with it.
 struct SearchState {
   std::uint64_t program = 0;  // names the program and its options
-  SearchShard shard;
+  JobShard shard;
   KnownOrders known;
   SearchFindings findings;
   std::uint64_t given_up = 0;

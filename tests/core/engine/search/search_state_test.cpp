@@ -44,12 +44,6 @@ TEST(SearchState, RefusesOtherFiles) {
                "expected a line of a search, got 'wait'");
 }
 
-TEST(SearchShard, IsReadFromText) {
-  EXPECT_EQ(SearchShard::parse("2/8"), (SearchShard{2, 8}));
-  for (const char* text : {"", "2", "0/3", "4/3", "1/x", "1/2/3"})
-    expect_error([&] { SearchShard::parse(text); }, ErrorKind::value_error, "expected a shard");
-}
-
 // If this fails, shards are put together that don't belong together, or some are left out.
 TEST(SearchState, ShardsAreUnitedOnlyIfTheyAreAllOfOneSearch) {
   auto shard = [](std::uint64_t index) {
@@ -60,7 +54,7 @@ TEST(SearchState, ShardsAreUnitedOnlyIfTheyAreAllOfOneSearch) {
   SearchState all = united({shard(2), shard(1)});
   EXPECT_EQ(all.findings.classes, 154u);
   EXPECT_EQ(all.parts.size(), 4u);
-  EXPECT_EQ(all.shard, SearchShard{});
+  EXPECT_EQ(all.shard, JobShard{});
   expect_error([&] { united({shard(1)}); }, ErrorKind::value_error, "expected all 2 shards");
   expect_error([&] { united({shard(1), shard(1)}); }, ErrorKind::value_error, "each once");
   SearchState other = shard(2);

@@ -1,0 +1,55 @@
+#include <map>
+#include <memory>
+
+#include "core/check/error.h"
+#include "core/check/read_file.h"
+#include "core/shards/shard_results.h"
+#include "tools/commands.h"
+#include "tools/run_options.h"
+#include "tools/united_reports.h"
+
+namespace simmesh {
+
+namespace {
+
+using PrintUnited = int(const ShardResults& all, const OutputOptions& output);
+
+constexpr std::pair<std::string_view, PrintUnited*> reports[] = {
+    {"run", print_united_run},
+    {"verify", print_united_verify},
+    {"validate", print_united_validate},
+};
+
+int merge(const std::vector<std::string>& paths, const OutputOptions& output) {
+  std::vector<ShardFile> files;
+  for (const std::string& path : paths) {
+    std::string text = read_file({.where = "tools/merge",
+                                  .what = "a file of results",
+                                  .path = path,
+                                  .bytes_max = std::size_t(1) << 32});
+    files.push_back({path, shard_results_from(text, path)});
+  }
+  ShardResults all = united(files);
+  for (const auto& [command, print] : reports)
+    if (command == all.command) return print(all, output);
+  raise(ErrorKind::value_error, "tools/merge",
+        "{}: expected results of run, verify or validate, got {}", paths.front(), all.command);
+}
+
+struct MergeArguments {
+  std::vector<std::string> paths;
+  OutputOptions output;
+};
+
+}  // namespace
+
+void add_merge_command(CLI::App& program, int& status) {
+  auto arguments = std::make_shared<MergeArguments>();
+  CLI::App* app = program.add_subcommand(
+      "merge", "prints the results of all shards of run, verify or validate, as one run does");
+  app->add_option("FILE", arguments->paths, "the files of all shards")->required();
+  arguments->output.add_to(*app);
+  app->callback([arguments, &status] { status = merge(arguments->paths, arguments->output); });
+}
+
+}  // namespace simmesh

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "core/shards/shard_results.h"
+
+namespace simmesh {
+
+// ShardOptions are the options of a subcommand that can do a shard of its jobs, and keep their
+// results in a file for `simmesh merge`.
+class ShardOptions {
+ public:
+  // add_to adds the options. `jobs` are what is shared among the shards: "cases".
+  void add_to(CLI::App& app, const std::string& jobs);
+  bool is_given() const { return !shard_.empty(); }
+
+  // begin returns what is known before the first job: the command and its arguments, the shard.
+  // nullopt if none was asked for. Raises a ValueError for a text that is no shard, for a file
+  // without a shard, and for one that can't be written.
+  std::optional<ShardResults> begin() const;
+
+  // write writes the results, and says on standard error where they are.
+  void write(const ShardResults& results) const;
+
+ private:
+  std::string file() const;
+
+  const CLI::App* app_ = nullptr;
+  std::string shard_;
+  std::string file_;
+};
+
+// input_hash returns a hash of the bytes of files, in order. Raises a ValueError for one that can't
+// be read.
+std::uint64_t input_hash(const std::vector<std::string>& paths);
+
+}  // namespace simmesh

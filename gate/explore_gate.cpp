@@ -56,13 +56,16 @@ class Explorer {
 
   // Each thread has a runner of its own, so that threads share nothing but the gate.
   std::function<Outcome(std::uint64_t)> make_worker(const SchedulePlan& plan) const {
-    return [runner = std::make_shared<GateRunner>(gate_, options_), &plan](std::uint64_t i) {
-      return runner->run({.schedule = plan.at(i, *runner)}).outcome;
+    auto runner = std::make_shared<GateRunner>(gate_, options_);
+    std::shared_ptr<ReusedResults> reused = make_reused(gate_, request_);
+    return [runner, reused, &plan, first = request_.first](std::uint64_t i) {
+      return runner->run({.schedule = plan.at(first + i, *runner), .reused = reused.get()}).outcome;
     };
   }
 
   SchedulePlan make_plan() const {
-    SchedulePlan::Choice choice{request_.policy, request_.reseed_at, options_.seed};
+    SchedulePlan::Choice choice{request_.policy, request_.reseed_at, options_.seed,
+                                std::size_t(gate_.ranks())};
     if (!SchedulePlan::needs_first_run(choice)) return {choice, {}};
     return {choice,
             runner_.run({.schedule = runner_.schedule_at(0), .record_choices = true}).outcome};
@@ -73,6 +76,7 @@ class Explorer {
     auto total = std::uint64_t(request_.schedules);
     const SchedulePlan plan = make_plan();
     std::optional<std::uint64_t> failing;
+    found_.data_hash = request_.first_hash;
     run_ordered<Outcome>(
         {.count = total,
          .threads = request_.jobs,
@@ -82,11 +86,12 @@ class Explorer {
              }},
         [&] { return make_worker(plan); },
         [&](std::uint64_t i, const Outcome& outcome) {
-          if (i == 0) found_.data_hash = outcome.data_hash;
+          bool is_first = request_.first + i == 0;
+          if (is_first) found_.data_hash = outcome.data_hash;
           ++found_.schedules;
           hashes.insert(outcome.schedule_hash);
-          if (!fault_of(outcome).empty()) failing = i;
-          if (i == 0 && !failing && request_.takes_certificate && outcome.touches.empty()) {
+          if (!fault_of(outcome).empty()) failing = request_.first + i;
+          if (is_first && !failing && request_.takes_certificate && outcome.touches.empty()) {
             found_.certificate =
                 "1 run stands for all schedules: no operation's result depends on the order";
             return false;
@@ -116,9 +121,12 @@ class Explorer {
     struct Own {
       GateRunner runner;
       std::vector<RankFindings> ranks;
+      std::shared_ptr<ReusedResults> reused;
     };
-    auto own = std::make_shared<Own>(Own{GateRunner(gate_, options_), {}});
-    return [own, body = own->runner.body({}, own->ranks)](Rank& rank) { body(rank); };
+    auto own =
+        std::make_shared<Own>(Own{GateRunner(gate_, options_), {}, make_reused(gate_, request_)});
+    GateRunner::Request request{.reused = own->reused.get()};
+    return [own, body = own->runner.body(request, own->ranks)](Rank& rank) { body(rank); };
   }
 
   void run_classes() {
@@ -206,6 +214,12 @@ std::string last_line(const GateExploration& found) {
 }
 
 }  // namespace
+
+std::shared_ptr<ReusedResults> make_reused(const GateFile& gate, const ExploreRequest& request) {
+  constexpr std::size_t bytes_max = std::size_t(256) << 20;
+  if (!request.reuses_results || gate.world.shapes_only) return nullptr;
+  return std::make_shared<ReusedResults>(std::size_t(gate.ranks()), bytes_max);
+}
 
 GateExploration explore_gate(const GateFile& gate, const GateRunOptions& options,
                              const ExploreRequest& request) {

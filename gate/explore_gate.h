@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/engine/reports/run_progress.h"
+#include "core/ops/reused_results.h"
 #include "gate/file.h"
 #include "gate/run_options.h"
 #include "gate/schedule_policy.h"
@@ -15,6 +17,10 @@ namespace simmesh {
 // ExploreRequest bounds an exploration.
 struct ExploreRequest {
   std::int64_t schedules = 1'000;
+  // The number of the first of these schedules. If others came before, first_hash is the data hash
+  // of number 0, which all must have.
+  std::uint64_t first = 0;
+  std::uint64_t first_hash = 0;
   // exhaustive runs one schedule of each class of equivalent schedules, and at most `schedules`.
   bool exhaustive = false;
   // The way in which schedules are chosen; and the step from which on they differ from the first
@@ -24,6 +30,9 @@ struct ExploreRequest {
   // The exploration ends after the first run if that proves the result for all schedules, because
   // nothing in it depends on the order (Outcome::touches is empty).
   bool takes_certificate = true;
+  // Runs share what they compute from the same bits (see ReusedResults). Without, each computes
+  // everything. Changes no result.
+  bool reuses_results = true;
   // Worlds that run side by side, each on a thread of its own. Changes no result.
   std::size_t jobs = 1;
   // An exhaustive exploration may make one of several shards, "2/8", and keep its state in a file,
@@ -58,6 +67,10 @@ struct GateExploration {
     return (splits_steps ? "split:" : "") + choices_to_string(choices);
   }
 };
+
+// make_reused returns what the runs of one job of an exploration share; null if they share nothing.
+// Shapes are computed fast enough.
+std::shared_ptr<ReusedResults> make_reused(const GateFile& gate, const ExploreRequest& request);
 
 // explore_gate runs a gate without its faults under many schedules, until a run fails: a rank
 // fails, there is a deadlock, a tensor is left alive, or the data hash isn't that of the first run

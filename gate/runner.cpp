@@ -162,6 +162,8 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
     own = RankFindings();
     own.rank = rank.id();
     own.operations.resize(std::size_t(gate_.train.steps));
+    std::optional<ReusedResults::Scope> reuses;
+    if (request.reused) reuses.emplace(*request.reused);
     Observation observation(gate_.expect.events, rank, request.has_details, own);
     std::optional<fsdp::ObserverScope> observer;
     if (request.observes || request.has_details)

@@ -11,6 +11,7 @@
 #include "checkpoint/catalog/location.h"
 #include "collectives/collective_call.h"
 #include "core/engine/world.h"
+#include "core/ops/reused_results.h"
 #include "gate/file.h"
 #include "gate/run_options.h"
 #include "gate/task.h"
@@ -73,6 +74,9 @@ class GateRunner {
     std::function<void(Rank& rank, nn::Module& model)> at_model = {};
     // Multiplies all gradients: a fault, unless it is 1.
     double gradient_factor = 1.0;
+    // Has the results that runs of this gate share; must outlive the call. Null: each run computes
+    // everything.
+    ReusedResults* reused = nullptr;
     // The rank whose record is kept.
     RankId recorded_rank = 0;
     // Saves the state of the run, or resumes from a saved one.

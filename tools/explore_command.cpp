@@ -7,9 +7,9 @@
 #include "core/check/read_file.h"
 #include "core/check/shell_word.h"
 #include "core/check/write_file.h"
-#include "core/engine/search/search_state.h"
+#include "core/shards/job_shard.h"
 #include "gate/explore_gate.h"
-#include "gate/fault_swarm.h"
+#include "gate/explore_gates.h"
 #include "tools/commands.h"
 #include "tools/gate_memory_check.h"
 #include "tools/run_options.h"
@@ -21,7 +21,7 @@ namespace simmesh {
 namespace {
 
 struct ExploreArguments {
-  std::string path;
+  std::vector<std::string> paths;
   std::string output_file;
   ExploreRequest request;
   std::string faults;
@@ -31,7 +31,7 @@ struct ExploreArguments {
 
 std::string schedule_file(const ExploreArguments& arguments) {
   if (!arguments.output_file.empty()) return arguments.output_file;
-  return std::filesystem::path(arguments.path).stem().string() + ".schedule";
+  return std::filesystem::path(arguments.paths.front()).stem().string() + ".schedule";
 }
 
 // The line replays the file of the shortest failing schedule.
@@ -40,53 +40,92 @@ std::string reproduce_line(const std::string& gate, RunWords words, const std::s
   return "simmesh run " + shell_word(gate) + flags(words);
 }
 
-// Names a gate by the bytes of its file.
-std::uint64_t number_of(const std::string& path) {
+// Names gates by the bytes of their files.
+std::uint64_t number_of(const std::vector<std::string>& paths) {
   FoldHash hash(0);
-  std::string text = read_file({.where = "tools/explore",
-                                .what = "a gate file",
-                                .path = path,
-                                .bytes_max = std::size_t(1) << 30});
-  for (char letter : text) hash.fold(std::uint64_t(letter));
+  for (const std::string& path : paths) {
+    std::string text = read_file({.where = "tools/explore",
+                                  .what = "a gate file",
+                                  .path = path,
+                                  .bytes_max = std::size_t(1) << 30});
+    for (char letter : text) hash.fold(std::uint64_t(letter));
+  }
   return hash.value();
 }
 
-// The result is printed before files are written, so that it isn't lost if they can't be.
-int run(ExploreArguments& arguments, const RunWords& options) {
+void expect_fitting(const ExploreArguments& arguments) {
   const ExploreRequest& request = arguments.request;
-  bool is_shared = !request.shard.empty() || !request.state_file.empty() || !request.merged.empty();
-  if (is_shared && !request.exhaustive)
-    raise(ErrorKind::value_error, "tools/explore",
-          "expected --exhaustive with --shard, --state and --merge");
-  if (!arguments.faults.empty() && request.exhaustive)
-    raise(ErrorKind::value_error, "tools/explore", "expected --faults or --exhaustive, got both");
+  auto expect = [](bool holds, std::string_view what) {
+    if (!holds) raise(ErrorKind::value_error, "tools/explore", "expected {}", what);
+  };
+  bool is_shared = !request.shard.empty() || !request.merged.empty();
+  expect(!is_shared || request.exhaustive, "--exhaustive with --shard and --merge");
+  expect(arguments.faults.empty() || !request.exhaustive, "--faults or --exhaustive, got both");
+  expect(arguments.paths.size() == 1 || !request.exhaustive, "one gate with --exhaustive");
+  expect(arguments.paths.size() == 1 || arguments.output_file.empty(), "one gate with --output");
   if (!arguments.faults.empty()) fault_kinds(arguments.faults);
   if (!request.shard.empty()) JobShard::parse(request.shard);
-  GateFile gate = read_gate(arguments.path);
-  expect_memory_of(gate, arguments.run.jobs);
-  if (!arguments.output_file.empty())
-    expect_writable(arguments.output_file, "the failing schedule");
-  if (is_shared) arguments.request.program = number_of(arguments.path);
-  WatchedRun watched(arguments.output);
-  arguments.request.jobs = std::size_t(arguments.run.jobs);
-  arguments.request.goes_on = watched.goes_on();
-  if (!arguments.faults.empty()) {
-    FaultSwarm swarm =
-        run_fault_swarm(gate, options, arguments.request, fault_kinds(arguments.faults));
-    watched.end(swarm.interrupted);
-    print_report(arguments.output.json ? to_json(swarm) : to_text(swarm, arguments.output.quiet));
-    if (swarm.interrupted) return Interrupt::exit_status;
-    return swarm.ok() ? 0 : 1;
-  }
+}
+
+int status_of(bool is_interrupted, bool is_ok) {
+  if (is_interrupted) return Interrupt::exit_status;
+  return is_ok ? 0 : 1;
+}
+
+// Explores several gates, or one that goes on from a file.
+int run_several(const std::vector<GateFile>& gates, ExploreArguments& arguments,
+                const RunWords& options, WatchedRun& watched) {
+  GatesRequest request{.each = arguments.request};
+  if (!arguments.faults.empty()) request.faults = fault_kinds(arguments.faults);
+  GatesExploration found = explore_gates(gates, options, request);
+  watched.end(found.interrupted);
+  print_report(arguments.output.json ? to_json(found) : to_text(found, arguments.output.quiet));
+  return status_of(found.interrupted, found.failed() == 0);
+}
+
+int run_swarm(const GateFile& gate, ExploreArguments& arguments, const RunWords& options,
+              WatchedRun& watched) {
+  FaultSwarm swarm =
+      run_fault_swarm(gate, options, arguments.request, fault_kinds(arguments.faults));
+  watched.end(swarm.interrupted);
+  print_report(arguments.output.json ? to_json(swarm) : to_text(swarm, arguments.output.quiet));
+  return status_of(swarm.interrupted, swarm.ok());
+}
+
+// The result is printed before files are written, so that it isn't lost if they can't be.
+int run_one(const GateFile& gate, ExploreArguments& arguments, const RunWords& options,
+            WatchedRun& watched) {
   GateExploration found = explore_gate(gate, options, arguments.request);
   watched.end(found.interrupted);
   ExploreTextOptions text{.quiet = arguments.output.quiet};
   std::string file = schedule_file(arguments);
-  if (!found.choices.empty()) text.reproduce = reproduce_line(arguments.path, options, file);
+  if (!found.choices.empty())
+    text.reproduce = reproduce_line(arguments.paths.front(), options, file);
   print_report(arguments.output.json ? to_json(found, text) : to_text(found, text));
   if (!found.choices.empty()) write_file(file, found.schedule() + "\n", "the failing schedule");
-  if (found.interrupted) return Interrupt::exit_status;
-  return found.ok() ? 0 : 1;
+  return status_of(found.interrupted, found.ok());
+}
+
+int run(ExploreArguments& arguments, const RunWords& options) {
+  ExploreRequest& request = arguments.request;
+  expect_fitting(arguments);
+  std::vector<GateFile> gates;
+  for (const std::string& path : arguments.paths) {
+    gates.push_back(read_gate(path));
+    expect_memory_of(gates.back(), arguments.run.jobs);
+  }
+  if (!arguments.output_file.empty())
+    expect_writable(arguments.output_file, "the failing schedule");
+  bool has_state = !request.state_file.empty();
+  if (has_state || !request.shard.empty() || !request.merged.empty())
+    request.program = number_of(arguments.paths);
+  WatchedRun watched(arguments.output);
+  request.jobs = std::size_t(arguments.run.jobs);
+  request.goes_on = watched.goes_on();
+  if (gates.size() > 1 || (has_state && !request.exhaustive))
+    return run_several(gates, arguments, options, watched);
+  if (!arguments.faults.empty()) return run_swarm(gates.front(), arguments, options, watched);
+  return run_one(gates.front(), arguments, options, watched);
 }
 
 }  // namespace
@@ -95,9 +134,10 @@ void add_explore_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<ExploreArguments>();
   CLI::App* app = program.add_subcommand(
       "explore",
-      "runs one gate under many schedules; last line: N schedules, N distinct, data hash H");
-  app->add_option("GATE", arguments->path, "a gate file")->required();
-  app->add_option("--schedules", arguments->request.schedules, "number of schedules, at most")
+      "runs gates under many schedules; last line for one: N schedules, N distinct, data hash H");
+  app->add_option("GATE", arguments->paths, "gate files")->required();
+  app->add_option("--schedules", arguments->request.schedules,
+                  "number of schedules of each gate, at most")
       ->capture_default_str()
       ->check(whole_number(1, 1'000'000'000));
   app->add_flag("--exhaustive", arguments->request.exhaustive,
@@ -113,12 +153,15 @@ void add_explore_command(CLI::App& program, int& status) {
                   "let all schedules begin as the first one, and differ from this step on");
   app->add_flag("!--no-certificate", arguments->request.takes_certificate,
                 "run all schedules, even if the first run proves the result for all of them");
+  app->add_flag("!--no-reuse", arguments->request.reuses_results,
+                "compute everything in each run, also what an earlier run has computed from the "
+                "same bits");
   app->add_option("--faults", arguments->faults,
                   "give each run a random fault of these kinds: all, or a list as kill,flip_bit");
   app->add_option("--shard", arguments->request.shard,
                   "make one of several shards of an exhaustive exploration, such as 2/8");
   app->add_option("--state", arguments->request.state_file,
-                  "file of an exhaustive exploration, from which it goes on");
+                  "file that keeps how far an exploration has come, and from which it goes on");
   app->add_option("--merge", arguments->request.merged,
                   "files of all shards of an exhaustive exploration, for one result");
   app->add_option("--output", arguments->output_file,

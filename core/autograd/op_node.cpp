@@ -7,6 +7,8 @@
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/input_conversion.h"
+#include "core/ops/reused_results.h"
 
 namespace simmesh {
 
@@ -46,18 +48,22 @@ OpNode::OpNode(const OpCall& call, const Gradient& gradient, TensorTypes output_
       op_(call.op),
       gradient_(gradient),
       attributes_(call.attributes),
-      input_types_(types_of(call.inputs)),
-      inputs_(call.inputs.size()),
-      outputs_(output_types.size()) {
+      input_types_(types_of(call.inputs)) {
   for (const Tensor& input : call.inputs) add_edge(Variable::edge_of(input));
   for (TensorType& type : output_types) add_output(std::move(type));
-  for (std::size_t i = 0; i < inputs_.size(); ++i)
-    if (is_saved(gradient_.saves, call.inputs, i)) inputs_[i] = SavedTensor(call.inputs[i]);
+  Flags saved;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    saved.push_back(call.inputs[i].is_defined() && is_saved(gradient_.saves, call.inputs, i));
+  inputs_.reserve(std::size_t(std::count(saved.begin(), saved.end(), true)));
+  for (std::size_t i = 0; i < saved.size(); ++i)
+    if (saved[i]) inputs_.push_back({i, SavedTensor(call.inputs[i])});
 }
 
 void OpNode::save_outputs(gsl::span<const Tensor> outputs) {
-  for (std::size_t i = 0; i < outputs_.size(); ++i)
-    if (is_named(gradient_.saves.outputs, i)) outputs_[i] = SavedTensor(saved_output(outputs[i]));
+  outputs_.clear();
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (is_named(gradient_.saves.outputs, i) && outputs[i].is_defined())
+      outputs_.push_back({i, SavedTensor(saved_output(outputs[i]))});
 }
 
 Gradients OpNode::apply(Gradients gradients) { return apply_for(std::move(gradients), {}); }
@@ -68,13 +74,11 @@ Gradients OpNode::apply_for(Gradients gradients, gsl::span<const char> wanted) {
           "Trying to backward through the graph a second time: what {} saved was freed by the "
           "first pass, unless that was told to retain the graph",
           op_.name);
-  std::vector<Tensor> inputs, outputs;
-  for (const SavedTensor& saved : inputs_)
-    inputs.push_back(saved.is_defined() ? saved.unpack(*this) : Tensor());
-  for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    outputs.push_back(outputs_[i].is_defined() ? outputs_[i].unpack(*this) : Tensor());
-    if (outputs_[i].is_defined())
-      outputs[i].set_tracking(new Variable(NodePtr(this), std::uint32_t(i)));
+  std::vector<Tensor> inputs(input_types_.size()), outputs(output_types().size());
+  for (const Saved& saved : inputs_) inputs[saved.position] = saved.tensor.unpack(*this);
+  for (const auto& [position, saved] : outputs_) {
+    outputs[position] = saved.unpack(*this);
+    outputs[position].set_tracking(new Variable(NodePtr(this), std::uint32_t(position)));
   }
   Flags needs, unfinished;
   for (std::size_t i = 0; i < edges().size(); ++i) {
@@ -83,9 +87,26 @@ Gradients OpNode::apply_for(Gradients gradients, gsl::span<const char> wanted) {
     unfinished.push_back(edge.node && edge.node->takes_unrounded());
   }
   KeepUnrounded scope(takes_unrounded());
-  return gradient_.rule(
-      GradientCall({op_, attributes_, inputs, outputs, input_types_, output_types(), gradients,
-                    as_span(needs), as_span(unfinished)}));
+  GradientCall::Parts parts{op_,       attributes_,    inputs,
+                            outputs,   input_types_,   output_types(),
+                            gradients, as_span(needs), as_span(unfinished)};
+  return run_rule(parts);
+}
+
+// Applies the rule, unless an earlier run of the program has done so.
+Gradients OpNode::run_rule(const GradientCall::Parts& parts) const {
+  auto compute = [&] { return gradient_.rule(GradientCall(parts)); };
+  ReusedResults::Line* line = ReusedResults::Line::active();
+  if (!line || grad_enabled() || InputConversion::is_open() || parts.needs.size() > 32)
+    return compute();
+  std::vector<Tensor> operands(parts.inputs.begin(), parts.inputs.end());
+  operands.insert(operands.end(), parts.outputs.begin(), parts.outputs.end());
+  operands.insert(operands.end(), parts.gradients.begin(), parts.gradients.end());
+  std::uint64_t flags = 0;
+  for (std::size_t i = 0; i < parts.needs.size(); ++i)
+    flags |= std::uint64_t(parts.needs[i]) << i | std::uint64_t(parts.unfinished[i]) << (32 + i);
+  return line->run(
+      {op_, ComputedOp::Part::gradient, attributes_, operands, parts.input_types, flags}, compute);
 }
 
 // A view that repeats elements adds up their gradients, as an operation does whose gradient is

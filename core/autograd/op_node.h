@@ -5,7 +5,7 @@
 
 #include "core/autograd/node.h"
 #include "core/autograd/saved_tensor.h"
-#include "core/ops/op.h"
+#include "core/ops/gradient_call.h"
 
 namespace simmesh {
 
@@ -27,11 +27,18 @@ class OpNode final : public Node {
   void save_outputs(gsl::span<const Tensor> outputs);
 
  private:
+  Gradients run_rule(const GradientCall::Parts& parts) const;
+
   const Op& op_;
   const Gradient& gradient_;
   Attributes attributes_;
   TensorTypes input_types_;
-  std::vector<SavedTensor> inputs_, outputs_;
+  // Saved is a tensor of the call that the rule reads, and its position.
+  struct Saved {
+    std::size_t position;
+    SavedTensor tensor;
+  };
+  std::vector<Saved> inputs_, outputs_;
   bool released_ = false;
 };
 

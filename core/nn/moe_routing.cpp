@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/check/check.h"
+#include "core/check/error.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh::nn {
@@ -13,8 +14,14 @@ namespace {
 // Experts by slot.
 class Choices {
  public:
-  explicit Choices(const Tensor& chosen)
-      : rows_(chosen.contiguous()), tokens_(chosen.size(0)), top_k_(chosen.size(1)) {}
+  // The choices of other ranks may come damaged. Raises an IndexError for an expert out of range.
+  Choices(const Tensor& chosen, std::int64_t experts)
+      : rows_(chosen.contiguous()), tokens_(chosen.size(0)), top_k_(chosen.size(1)) {
+    for (std::int64_t expert : rows_.values<std::int64_t>())
+      if (expert < 0 || expert >= experts)
+        raise(ErrorKind::index_error, "nn/moe", "expected an expert below {}, got {}", experts,
+              expert);
+  }
 
   std::int64_t tokens() const { return tokens_; }
   std::int64_t top_k() const { return top_k_; }
@@ -53,7 +60,7 @@ void put_in_order(std::vector<std::int64_t>& slots, DropOrder order, const Tenso
 
 std::vector<bool> kept_slots(const Tensor& chosen, const ExpertLimits& limits,
                              const Tensor& scores) {
-  Choices choices(chosen);
+  Choices choices(chosen, limits.experts);
   std::vector<bool> kept(std::size_t(choices.tokens() * choices.top_k()), true);
   if (limits.capacity <= 0 || limits.order == DropOrder::none) return kept;
   SIMMESH_CHECK(limits.order != DropOrder::probability || scores.is_defined(),
@@ -73,7 +80,7 @@ std::vector<bool> kept_slots(const Tensor& chosen, const ExpertLimits& limits,
 
 std::vector<ExpertTokens> tokens_of_experts(const Tensor& chosen, std::int64_t experts,
                                             const std::vector<bool>& kept) {
-  Choices choices(chosen);
+  Choices choices(chosen, experts);
   std::vector<ExpertTokens> result(static_cast<std::size_t>(experts));
   choices.each([&](std::int64_t slot) {
     if (!kept[std::size_t(slot)]) return;
@@ -90,7 +97,7 @@ std::vector<ExpertTokens> assign_tokens(const Tensor& chosen, const ExpertLimits
 }
 
 std::vector<std::int64_t> loads_of(const Tensor& chosen, std::int64_t experts) {
-  Choices choices(chosen);
+  Choices choices(chosen, experts);
   std::vector<std::int64_t> loads(static_cast<std::size_t>(experts), 0);
   choices.each([&](std::int64_t slot) { ++loads[choices.expert(slot)]; });
   return loads;

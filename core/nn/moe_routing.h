@@ -37,7 +37,8 @@ std::vector<ExpertTokens> tokens_of_experts(const Tensor& chosen, std::int64_t e
 std::vector<ExpertTokens> assign_tokens(const Tensor& chosen, const ExpertLimits& limits,
                                         const Tensor& scores = {});
 
-// loads_of returns how many tokens chose each expert, within its capacity or not.
+// loads_of returns how many tokens chose each expert, within its capacity or not. Like the
+// functions above it raises an IndexError for an expert that isn't there.
 std::vector<std::int64_t> loads_of(const Tensor& chosen, std::int64_t experts);
 
 // index_tensor returns the values as an int64 vector.

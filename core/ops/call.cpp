@@ -10,6 +10,7 @@
 #include "core/ops/memory_overlap.h"
 #include "core/ops/op_observer.h"
 #include "core/ops/op_span.h"
+#include "core/ops/reused_results.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/launch.h"
 
@@ -86,14 +87,28 @@ std::vector<Tensor> run_typed(const OpCall& call, gsl::span<const Tensor> inputs
   return outputs;
 }
 
+// Computes, unless an earlier run of the program has computed the same.
+template <class Compute>
+std::vector<Tensor> computed_once(const OpCall& call, const Compute& compute) {
+  ReusedResults::Line* line = ReusedResults::Line::active();
+  if (!line) [[likely]]
+    return compute();
+  return line->run({call.op, ComputedOp::Part::kernel, call.attributes, call.inputs}, compute);
+}
+
 // Runs kernel or view rule on plain tensors, without the tape.
-std::vector<Tensor> run_plain(const OpCall& call) {
+std::vector<Tensor> run_untracked(const OpCall& call) {
   bool is_apart = !first_of(call.inputs, [](const Tensor& x) { return x.tracking() != nullptr; });
   std::vector<Tensor> apart;
   if (!is_apart) apart = detached(call.inputs);
   gsl::span<const Tensor> inputs = is_apart ? call.inputs : apart;
   if (call.op.view) return call.op.view(inputs, call.attributes);
   return run_typed(call, inputs, call.op.shape(types_of(inputs), call.attributes));
+}
+
+std::vector<Tensor> run_plain(const OpCall& call) {
+  if (call.op.view) return run_untracked(call);
+  return computed_once(call, [&] { return run_untracked(call); });
 }
 
 bool is_attached(const Tensor& tensor) { return tensor.distribution() || tensor.tracking(); }
@@ -206,7 +221,8 @@ std::vector<Tensor> call_known(const Op& op, gsl::span<const Tensor> inputs,
   }
   OpCall call{op, inputs, attributes};
   OpSpan span(call);
-  std::vector<Tensor> outputs = run_typed(call, inputs, known.outputs);
+  std::vector<Tensor> outputs =
+      computed_once(call, [&] { return run_typed(call, inputs, known.outputs); });
   span.end(outputs);
   return outputs;
 }

@@ -9,6 +9,7 @@
 
 #include "collectives/collectives.h"
 #include "collectives/point_to_point.h"
+#include "core/engine/reports/own_objects.h"
 #include "core/engine/run/shared.h"
 #include "core/engine/schedules/random_stream.h"
 #include "core/engine/schedules/sampling.h"
@@ -127,12 +128,15 @@ struct BugHunt {
   // runs_until_found returns the number of runs until one fails; nothing after `runs_max`.
   std::optional<std::uint64_t> runs_until_found(std::uint64_t seed, std::uint64_t runs_max) const {
     WorldOptions first{.ranks = bug.ranks, .record_choices = true};
-    std::vector<RankId> choices = World(first).run(bug.make_body()).choices;
+    Outcome first_run = World(first).run(bug.make_body());
+    const std::vector<RankId>& choices = first_run.choices;
+    std::vector<std::uint64_t> own =
+        objects_of_one_rank({first_run.touches.data(), first_run.touches.size()});
     for (std::uint64_t run = 1; run <= runs_max; ++run) {
       WorldOptions options{.ranks = bug.ranks, .seed = RandomStream(seed, run).next()};
       if (policy == "random") options.schedule = Schedule::seeded();
       if (policy == "pct") options.schedule = Schedule::pct({.depth = 3, .steps = choices.size()});
-      if (policy == "pos") options.schedule = pos_schedule();
+      if (policy == "pos") options.schedule = pos_schedule(options.seed, own);
       if (policy == "walk") options.schedule = walk_schedule(steps_by_rank(choices));
       if (!World(options).run(bug.make_body()).ok()) return run;
     }

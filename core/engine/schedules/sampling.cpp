@@ -17,11 +17,19 @@ constexpr std::uint64_t steps_of_rank_by_default = 16;
 
 class PosPolicy final : public SchedulePolicy, public ScheduleListener {
  public:
-  explicit PosPolicy(std::uint64_t seed) : random_(seed, 0x905) {}
+  // The objects are ascending.
+  PosPolicy(std::uint64_t seed, std::vector<std::uint64_t> own_objects)
+      : random_(seed, 0x905), own_objects_(std::move(own_objects)) {}
 
   // A rank that is on the way to its next event has a priority too: it may arrive at a collective
   // of which another rank asks.
-  void add(RankId rank) override { runnable_.push_back({random_.next(), rank}); }
+  void add(RankId rank) override {
+    auto before = priorities_.find(rank);
+    bool keeps = before != priorities_.end() && is_of_its_own(rank);
+    std::uint64_t priority = keeps ? before->second : random_.next();
+    priorities_[rank] = priority;
+    runnable_.push_back({priority, rank});
+  }
 
   RankId pick() override {
     auto first = std::max_element(runnable_.begin(), runnable_.end());
@@ -32,7 +40,7 @@ class PosPolicy final : public SchedulePolicy, public ScheduleListener {
     for (Entry& entry : runnable_)
       if (auto other = announced_.find(entry.rank);
           other != announced_.end() && race(found->second, other->second))
-        entry.priority = random_.next();
+        entry.priority = priorities_[entry.rank] = random_.next();
     announced_.erase(found);
     return rank;
   }
@@ -51,6 +59,15 @@ class PosPolicy final : public SchedulePolicy, public ScheduleListener {
   };
   using Accesses = std::vector<Access>;
 
+  // True if the next event of the rank uses nothing that others use.
+  bool is_of_its_own(RankId rank) const {
+    auto found = announced_.find(rank);
+    return found != announced_.end() &&
+           std::all_of(found->second.begin(), found->second.end(), [&](const Access& access) {
+             return std::binary_search(own_objects_.begin(), own_objects_.end(), access.object);
+           });
+  }
+
   // The order of adds may matter, which only the end of a run would tell.
   static bool race(const Accesses& one, const Accesses& other) {
     return std::any_of(one.begin(), one.end(), [&](const Access& access) {
@@ -64,6 +81,8 @@ class PosPolicy final : public SchedulePolicy, public ScheduleListener {
   RandomStream random_;
   std::vector<Entry> runnable_;
   std::map<RankId, Accesses> announced_;
+  std::vector<std::uint64_t> own_objects_;
+  std::map<RankId, std::uint64_t> priorities_;  // the last one of each rank
 };
 
 class WalkPolicy final : public SchedulePolicy {
@@ -149,14 +168,16 @@ class ReseededPolicy final : public SchedulePolicy, public ScheduleListener {
 }  // namespace
 
 Schedule pos_schedule() {
-  return Schedule::custom(
-      "pos", [](std::size_t, std::uint64_t seed) { return std::make_unique<PosPolicy>(seed); });
+  return Schedule::custom("pos", [](std::size_t, std::uint64_t seed) {
+    return std::make_unique<PosPolicy>(seed, std::vector<std::uint64_t>());
+  });
 }
 
-Schedule pos_schedule(std::uint64_t seed) {
-  return Schedule::custom(fmt::format("pos:{}", seed), [seed](std::size_t, std::uint64_t) {
-    return std::make_unique<PosPolicy>(seed);
-  });
+Schedule pos_schedule(std::uint64_t seed, std::vector<std::uint64_t> own_objects) {
+  return Schedule::custom(fmt::format("pos:{}", seed),
+                          [seed, own = std::move(own_objects)](std::size_t, std::uint64_t) {
+                            return std::make_unique<PosPolicy>(seed, own);
+                          });
 }
 
 Schedule walk_schedule(std::vector<std::uint64_t> steps) {

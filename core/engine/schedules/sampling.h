@@ -11,8 +11,13 @@ namespace simmesh {
 // the events that depend on it get new ones (partial-order sampling: Yuan, Yang and Gu, CAV 2018).
 // So orders that differ in nothing that matters share their chance. The random choices are by the
 // World's seed, or by the given one: "pos:7".
+//
+// own_objects, if they are known, are those that one rank alone uses: see objects_of_one_rank.
+// Events with no other objects have no order that matters, so the rank keeps its priority over
+// them. If each had one of its own, a rank with many of them would hardly come before a rank with
+// few.
 Schedule pos_schedule();
-Schedule pos_schedule(std::uint64_t seed);
+Schedule pos_schedule(std::uint64_t seed, std::vector<std::uint64_t> own_objects = {});
 
 // walk_schedule chooses at random, each rank by the number of steps that it still has ahead. So a
 // rank with a long way isn't always the last one, and if the numbers are right each interleaving

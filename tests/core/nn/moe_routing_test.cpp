@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <limits>
 
+#include "tests/expect_error.h"
+
 namespace simmesh::nn {
 namespace {
 
@@ -55,6 +57,16 @@ TEST(MoeRouting, BreaksTiesByPosition) {
 
 TEST(MoeRouting, CountsLoadsBeforeTokensAreDropped) {
   EXPECT_THAT(loads_of(chosen(), 3), ElementsAre(3, 3, 0));
+}
+
+// If this fails, a choice that comes damaged from another rank writes outside of the counts.
+TEST(MoeRouting, RefusesExpertsOutOfRange) {
+  for (std::int64_t expert : {std::int64_t(-1), std::int64_t(3), std::int64_t(1) << 40}) {
+    Tensor damaged = tensor_of<std::int64_t>({2, 1}, {0, expert});
+    testing::expect_error([&] { loads_of(damaged, 3); }, ErrorKind::index_error, "below 3");
+    testing::expect_error([&] { assign_tokens(damaged, {.experts = 3, .capacity = 1}); },
+                          ErrorKind::index_error, "expected an expert below 3");
+  }
 }
 
 TEST(MoeRouting, MakesIndices) {

@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor import DTensor, Replicate, Shard, _redistribute, distribute_tensor
 from torch.distributed.tensor.experimental import register_sharding
 
 import simmesh
@@ -131,3 +131,30 @@ def test_a_mesh_that_is_unpickled_is_its_run_s() -> None:
 
     for _ in range(3):
         on_ranks(program)
+
+
+def test_a_choice_of_plans_is_the_rank_s() -> None:
+    """Would fail if a context in which one rank is chose the plans of another, or if a rank could
+    not forget its plans by the function's name that a program imported.
+    """
+    imported = _redistribute._gen_transform_infos
+
+    def program() -> list[bool | None]:
+        mesh = init_device_mesh("cpu", (2, 2))
+        tensor = distribute_tensor(torch.ones(4, 4), mesh, [Shard(0), Shard(0)])
+        seen = []
+        for enabled in (dist.get_rank() % 2 == 0, dist.get_rank() < 2):
+            with _redistribute.use_min_cost_redistribution_plan(enabled):
+                tensor.redistribute(mesh, [Shard(1), Shard(1)])
+                dist.barrier()
+                seen.append(_redistribute._FORCE_MIN_COST_REDISTRIBUTION_PLAN)
+        plans = _redistribute._gen_transform_infos
+        first = plans(tensor._spec, tensor._spec)
+        assert plans(tensor._spec, tensor._spec) is first
+        imported.cache_clear()
+        assert plans(tensor._spec, tensor._spec) is not first
+        return seen
+
+    assert on_ranks(program) == [[True, True], [False, True], [True, False], [False, False]]
+    assert _redistribute._FORCE_MIN_COST_REDISTRIBUTION_PLAN is None
+    assert imported is _redistribute._gen_transform_infos

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ from torch.distributed.tensor.experimental import register_sharding
 
 import simmesh
 from simmesh.torch import run
+from simmesh.torch.isolation import sharding_caches
 
 
 def on_ranks(program: Any, *arguments: Any) -> list[Any]:
@@ -117,6 +121,42 @@ def test_registered_strategies_end_with_the_run() -> None:
     assert on_ranks(result) == [Shard(0)] * 4
     assert on_ranks(replicated) == [Replicate()] * 4
     assert on_ranks(result) == [Shard(0)] * 4
+
+
+def test_strategies_of_an_imported_module_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Would fail if a module that a rank imported had registered its strategies for one run, since
+    nothing imports it again.
+    """
+    (tmp_path / "module_of_strategies.py").write_text(
+        "import torch\n"
+        "from torch.distributed.tensor import Replicate\n"
+        "from torch.distributed.tensor.experimental import register_sharding\n"
+        "register_sharding(torch.ops.aten.unsqueeze.default)(\n"
+        "    lambda x, dim: [([Replicate()], [Replicate(), None])]\n"
+        ")\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def result(imports: bool) -> Any:
+        if imports:
+            importlib.import_module("module_of_strategies")
+        mesh = init_device_mesh("cpu", (4,))
+        return distribute_tensor(torch.ones(4, 4), mesh, [Shard(0)]).unsqueeze(1).placements[0]
+
+    registries = sharding_caches._Strategies.registries()
+    before = [registered.copy() for registered in registries]
+    try:
+        assert on_ranks(result, False) == [Shard(0)] * 4
+        assert on_ranks(result, True) == [Replicate()] * 4
+        assert on_ranks(result, False) == [Replicate()] * 4
+    finally:
+        sys.modules.pop("module_of_strategies", None)
+        for registered, earlier in zip(registries, before):
+            registered.clear()
+            registered.update(earlier)
+    assert on_ranks(result, False) == [Shard(0)] * 4
 
 
 def test_a_mesh_that_is_unpickled_is_its_run_s() -> None:

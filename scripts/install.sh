@@ -62,6 +62,19 @@ need_deepspeed() {
   mv "$folder.new" "$folder"
 }
 
+# need_pytorch_tests installs what PyTorch's own tests import into build/pytorch-tests, beside the
+# environment that runs them, unless that was done.
+need_pytorch_tests() {
+  local folder=$root/build/pytorch-tests python=$root/build/${torch_environments[0]}/bin/python words
+  [ "$(cat "$folder/requirements.txt" 2> /dev/null)" != "$pytorch_test_requirements" ] || return 0
+  read -r -a words <<< "$pytorch_test_requirements"
+  say "installing ${words[*]} into build/pytorch-tests"
+  rm -rf "$folder"
+  PIP_CONSTRAINT=/dev/null "$python" -m pip install -qq --target "$folder" "${words[@]}" >&2 ||
+    return 1
+  echo "$pytorch_test_requirements" > "$folder/requirements.txt"
+}
+
 # need_environment NAME installs what versions.sh names for an environment of Python into
 # build/NAME, unless that was done. Versions that the machine prefers don't count here.
 need_environment() {

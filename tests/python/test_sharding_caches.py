@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor import DTensor, Replicate, Shard, _redistribute, distribute_tensor
 from torch.distributed.tensor.experimental import register_sharding
 
 import simmesh
 from simmesh.torch import run
+from simmesh.torch.isolation import sharding_caches
 
 
 def on_ranks(program: Any, *arguments: Any) -> list[Any]:
@@ -119,6 +123,42 @@ def test_registered_strategies_end_with_the_run() -> None:
     assert on_ranks(result) == [Shard(0)] * 4
 
 
+def test_strategies_of_an_imported_module_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Would fail if a module that a rank imported had registered its strategies for one run, since
+    nothing imports it again.
+    """
+    (tmp_path / "module_of_strategies.py").write_text(
+        "import torch\n"
+        "from torch.distributed.tensor import Replicate\n"
+        "from torch.distributed.tensor.experimental import register_sharding\n"
+        "register_sharding(torch.ops.aten.unsqueeze.default)(\n"
+        "    lambda x, dim: [([Replicate()], [Replicate(), None])]\n"
+        ")\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def result(imports: bool) -> Any:
+        if imports:
+            importlib.import_module("module_of_strategies")
+        mesh = init_device_mesh("cpu", (4,))
+        return distribute_tensor(torch.ones(4, 4), mesh, [Shard(0)]).unsqueeze(1).placements[0]
+
+    registries = sharding_caches._Strategies.registries()
+    before = [registered.copy() for registered in registries]
+    try:
+        assert on_ranks(result, False) == [Shard(0)] * 4
+        assert on_ranks(result, True) == [Replicate()] * 4
+        assert on_ranks(result, False) == [Replicate()] * 4
+    finally:
+        sys.modules.pop("module_of_strategies", None)
+        for registered, earlier in zip(registries, before):
+            registered.clear()
+            registered.update(earlier)
+    assert on_ranks(result, False) == [Shard(0)] * 4
+
+
 def test_a_mesh_that_is_unpickled_is_its_run_s() -> None:
     """Would fail if only meshes that programs construct were found."""
 
@@ -131,3 +171,30 @@ def test_a_mesh_that_is_unpickled_is_its_run_s() -> None:
 
     for _ in range(3):
         on_ranks(program)
+
+
+def test_a_choice_of_plans_is_the_rank_s() -> None:
+    """Would fail if a context in which one rank is chose the plans of another, or if a rank could
+    not forget its plans by the function's name that a program imported.
+    """
+    imported = _redistribute._gen_transform_infos
+
+    def program() -> list[bool | None]:
+        mesh = init_device_mesh("cpu", (2, 2))
+        tensor = distribute_tensor(torch.ones(4, 4), mesh, [Shard(0), Shard(0)])
+        seen = []
+        for enabled in (dist.get_rank() % 2 == 0, dist.get_rank() < 2):
+            with _redistribute.use_min_cost_redistribution_plan(enabled):
+                tensor.redistribute(mesh, [Shard(1), Shard(1)])
+                dist.barrier()
+                seen.append(_redistribute._FORCE_MIN_COST_REDISTRIBUTION_PLAN)
+        plans = _redistribute._gen_transform_infos
+        first = plans(tensor._spec, tensor._spec)
+        assert plans(tensor._spec, tensor._spec) is first
+        imported.cache_clear()
+        assert plans(tensor._spec, tensor._spec) is not first
+        return seen
+
+    assert on_ranks(program) == [[True, True], [False, True], [True, False], [False, False]]
+    assert _redistribute._FORCE_MIN_COST_REDISTRIBUTION_PLAN is None
+    assert imported is _redistribute._gen_transform_infos

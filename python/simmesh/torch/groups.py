@@ -86,8 +86,15 @@ def new_process_group(
     """Replaces ``_new_process_group_helper`` in a rank.
 
     ``global_ranks_in_group`` is empty for the default group. Returns the group and its store, or
-    ``GroupMember.NON_GROUP_MEMBER`` and None.
+    ``GroupMember.NON_GROUP_MEMBER`` and None. Groups of the fake backend are PyTorch's own: a rank
+    makes them alone, for a world of any size, and their calls exchange nothing.
     """
+    if _is_fake(backend):
+        return c10d._new_process_group_helper.__wrapped__(  # type: ignore[attr-defined]
+            group_size, group_rank, global_ranks_in_group, backend, store, group_name,
+            backend_options=backend_options, timeout=timeout, pg_tag=pg_tag, device_id=device_id,
+            group_desc=group_desc, **options,
+        )  # fmt: skip
     state = rank_state.of_rank()
     world = c10d._world
     if group_name in world.pg_names.values():
@@ -101,7 +108,12 @@ def new_process_group(
         if existing:
             return existing, world.pg_map[existing][1]
     if global_ranks_in_group:
-        parent = state.groups[c10d._get_default_group()]
+        parent = state.groups.get(c10d._get_default_group())
+        if parent is None:
+            raise ValueError(
+                f"[torch/groups] {group_name}: expected the backend fake, as that of the default "
+                f"group, got {backend}"
+            )
         if parent.rank not in global_ranks_in_group:
             return c10d.GroupMember.NON_GROUP_MEMBER, None
         members = [parent.members[rank] for rank in global_ranks_in_group]
@@ -134,6 +146,10 @@ def split_group(
     parent_pg = parent_pg or c10d._get_default_group()
     if parent_pg not in c10d._world.pg_group_ranks:
         raise ValueError(f"[torch/groups] expected a group that is registered, got {parent_pg}")
+    if parent_pg not in state.groups:
+        return c10d.split_group.__wrapped__(
+            parent_pg, split_ranks, timeout, pg_options, group_desc, backend=backend, **options
+        )
     parent = state.groups[parent_pg]
     for ranks in split_ranks:
         if not ranks or len(set(ranks)) != len(ranks) or len(ranks) > parent.size:
@@ -200,6 +216,11 @@ def _make(
     return process_group
 
 
+def _is_fake(backend: str) -> bool:
+    config = c10d.BackendConfig(c10d.Backend(backend))
+    return set(config.get_device_backend_map().values()) == {"fake"}
+
+
 def _backend_config(backend: str) -> str:
     """Returns the backend of each kind of device. Raises torch's error for an unknown one."""
     config = c10d.BackendConfig(c10d.Backend(backend))
@@ -259,20 +280,26 @@ def install_coalescing(patches: Patches) -> None:
     """Lets the operations between ``_start_coalescing`` and ``_end_coalescing`` of a rank's group
     be one Work.
     """
-    patches.in_ranks(dist.ProcessGroup, "_start_coalescing", _start_coalescing)
-    patches.in_ranks(dist.ProcessGroup, "_end_coalescing", _end_coalescing)
+    patches.around_in_ranks(dist.ProcessGroup, "_start_coalescing", _start_coalescing)
+    patches.around_in_ranks(dist.ProcessGroup, "_end_coalescing", _end_coalescing)
 
 
-def _own_group(process_group: Any) -> Group:
-    return rank_state.of_rank().groups[process_group]
+def _own_group(process_group: Any) -> Group | None:
+    return rank_state.of_rank().groups.get(process_group)
 
 
-def _start_coalescing(process_group: Any, device: Any) -> None:
-    _own_group(process_group).coalesced = []
-
-
-def _end_coalescing(process_group: Any, device: Any) -> RankWork:
+def _start_coalescing(of_torch: Any, process_group: Any, device: Any) -> None:
     group = _own_group(process_group)
+    if group is None:
+        of_torch(process_group, device)
+    else:
+        group.coalesced = []
+
+
+def _end_coalescing(of_torch: Any, process_group: Any, device: Any) -> Any:
+    group = _own_group(process_group)
+    if group is None:
+        return of_torch(process_group, device)
     works, group.coalesced = group.coalesced or [], None
     operations = [operation for work in works for operation in work.operations]
     joined = RankWork(operations, [tensor for work in works for tensor in work.results])

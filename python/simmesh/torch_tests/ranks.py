@@ -19,6 +19,9 @@ from simmesh.torch_tests import profile
 #: The number of schedules under which each test runs.
 schedules = 1
 
+#: The number of tests that ran ranks until now.
+runs = 0
+
 
 @dataclass
 class Ending:
@@ -49,6 +52,8 @@ def run_ranks(
     schedule is tried. Raises the core's report if the run fails by itself: a deadlock, a mismatch,
     a rank that blocks.
     """
+    global runs
+    runs += 1
     endings: list[Ending] = []
     for index, schedule in enumerate(schedules_to_try(schedules)):
         if index > 0:

@@ -139,6 +139,10 @@ class Packages:
             if depth == 0 and self._rank == rank:
                 self._adopt()
 
+    def is_importing(self) -> bool:
+        """True while the rank that has the turn imports a module."""
+        return self._importing.get(self._rank, 0) > 0
+
     def _adopt(self) -> None:
         self._contents.adopt()
         self._of_torch.adopt()
@@ -239,6 +243,11 @@ def begin_run(names: Iterable[str]) -> Packages:
 def isolated() -> list[str]:
     """The packages that are isolated in this run and that are imported."""
     return _packages.found()
+
+
+def is_importing() -> bool:
+    """True while the rank that has the turn imports a module."""
+    return _packages.is_importing()
 
 
 def install(patches: Patches) -> None:

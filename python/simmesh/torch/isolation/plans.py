@@ -27,10 +27,13 @@ def install(patches: Patches) -> None:
     planning = torch.distributed.tensor._redistribute
     for name, maker in _CACHED:
         if hasattr(planning, name) and hasattr(planning, maker):
-            patches.replace(planning, name, _cached_by_rank(getattr(planning, maker)))
+            cached = _cached_by_rank(getattr(planning, maker))
+            # A program may have imported the function by name, to empty its cache.
+            patches.replace(getattr(planning, name), "cache_clear", cached.cache_clear)
+            patches.replace(planning, name, cached)
 
 
-def _cached_by_rank(make: Callable[..., Any]) -> Callable[..., Any]:
+def _cached_by_rank(make: Callable[..., Any]) -> Any:
     caches: dict[int | None, Any] = {}
 
     @functools.wraps(make)

@@ -19,6 +19,7 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 
 from simmesh import _core
+from simmesh.torch.isolation import packages
 from simmesh.torch.isolation.namespace_version import version_readers
 from simmesh.torch.isolation.patches import Patches
 
@@ -34,6 +35,9 @@ class _Strategies:
         self._registries: list[dict[Any, Any]] = []
         self._versions: Any = None
         self._seen: list[int] | None = None
+        # What modules registered that ranks imported, by registry.
+        self.imported: list[dict[Any, Any]] = []
+        self.imports = 0
 
     def look(self) -> bool:
         """True if the strategies differ from those of the last look."""
@@ -50,6 +54,16 @@ class _Strategies:
         self.registered = [registered.copy() for registered in registries]
         self.changes += 1
         return True
+
+    def keep(self, before: list[dict[Any, Any]]) -> None:
+        """Keeps what was registered since there were these, beyond the run."""
+        self.imports += 1
+        self.imported = self.imported or [{} for _ in before]
+        for kept, earlier, registered in zip(self.imported, before, self.registries()):
+            kept.update(
+                (key, value) for key, value in registered.items()
+                if key not in earlier or earlier[key] is not value
+            )  # fmt: skip
 
     @staticmethod
     def registries() -> list[dict[Any, Any]]:
@@ -84,6 +98,7 @@ class _Derived(threading.local):
 
     def __init__(self) -> None:
         self.strategies = -1
+        self.imports = 0
         self.present: list[_Made] = []
         self.earlier: list[_Made] = []
         self.taken: dict[int, _Made] = {}
@@ -141,6 +156,15 @@ def begin_run() -> None:
     _derived.begin_run()
 
 
+def enter() -> None:
+    """Forgets what this thread derived before a module that another rank imported registered its
+    strategies. Called on the thread that gets the turn.
+    """
+    if _derived.imports != _strategies.imports:
+        _derived.imports = _strategies.imports
+        _derived.forget()
+
+
 def install(patches: Patches) -> None:
     """Watches which meshes ranks make, and which strategies they register."""
     if "__new__" not in vars(DeviceMesh):
@@ -155,8 +179,11 @@ def install(patches: Patches) -> None:
 
 @contextmanager
 def own_strategies() -> Iterator[None]:
-    """Lets a run's ranks register strategies for operators; after the run they are forgotten."""
+    """Lets a run's ranks register strategies for operators; after the run they are forgotten, but
+    for those of modules that a rank imported: Python won't import these again.
+    """
     _strategies.look()
+    _strategies.imported = []
     before = _strategies.registered
     try:
         yield
@@ -165,6 +192,8 @@ def own_strategies() -> Iterator[None]:
             for registered, earlier in zip(_strategies.registries(), before):
                 registered.clear()
                 registered.update(earlier)
+            for registered, kept in zip(_strategies.registries(), _strategies.imported):
+                registered.update(kept)
             _strategies.look()
 
 
@@ -193,7 +222,12 @@ def _adding(original: Callable[..., None], words: Callable[..., Any]) -> Callabl
 def _registering(original: Callable[..., Any]) -> Callable[..., Any]:
     def registering(*arguments: Any, **options: Any) -> Any:
         _derived.forget()
-        return original(*arguments, **options)
+        if _core.rank() is None or not packages.is_importing():
+            return original(*arguments, **options)
+        before = [registered.copy() for registered in _strategies.registries()]
+        result = original(*arguments, **options)
+        _strategies.keep(before)
+        return result
 
     return registering
 

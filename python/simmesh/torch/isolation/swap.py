@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from simmesh.torch.isolation import sharding_caches
 from simmesh.torch.isolation.group_registry import GroupRegistry
 from simmesh.torch.isolation.part import Part
 
@@ -37,6 +38,7 @@ class Swap:
         self._load_rank(rank)
         self._seat = seat
         self._registry.enter(rank, seat)
+        sharding_caches.enter()
 
     def _load_rank(self, rank: int) -> None:
         if rank == self._current:

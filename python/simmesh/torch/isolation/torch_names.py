@@ -16,7 +16,9 @@ _PATCHED = (
     "torch.utils.data.dataloader", "torch.utils.data.dataset", "torch.utils.data.distributed",
     "torch.utils.data.sampler", "torch.optim.lr_scheduler", "torch.distributed.tensor._api",
 )  # fmt: skip
-_FOLDERS = ("torch.nn.modules.", "torch.nn.parallel.", "torch.optim.")
+_FOLDERS = (
+    "torch.distributed.tensor.", "torch.nn.modules.", "torch.nn.parallel.", "torch.optim.",
+)  # fmt: skip
 # Names of these modules are swapped on their own; their classes are not.
 _OWN_NAMES = ("torch.nn.modules.module", "torch.optim.optimizer")
 

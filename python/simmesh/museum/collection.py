@@ -33,7 +33,7 @@ HALLS = {
     "mixed_precision": "Mixed precision",
 }
 
-_FOLDER = Path(__file__).parent / "halls"
+_FOLDER = Path(__file__).resolve().parent / "halls"
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class Names:
 
     def __init__(self) -> None:
         self.parameters: dict[str, torch.Tensor | FlatParameter] = {}
-        self.buffers: dict[str, torch.Tensor] = {}
+        self._buffers: dict[str, tuple[torch.nn.Module, str]] = {}
         self._of_module: dict[int, tuple[torch.nn.Module, str]] = {}
         self._roots: dict[int, str] = {}
         self._of_parameter: dict[int, tuple[torch.Tensor, str]] = {}
@@ -81,8 +81,17 @@ class Names:
                     self.add_parameter(whole, parameter)
             for key, buffer in each._buffers.items():
                 if buffer is not None:
-                    self.buffers[f"{name}.{key}" if name else key] = buffer
+                    self._buffers[f"{name}.{key}" if name else key] = (each, key)
         return [name for name in self.parameters if name not in known_parameters]
+
+    def buffers(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """The buffers that modules have now: a program may put another tensor in the place of
+        one.
+        """
+        for name, (owner, key) in self._buffers.items():
+            buffer = owner._buffers.get(key)
+            if buffer is not None:
+                yield name, buffer
 
     def _add_flat(self, module: torch.nn.Module) -> None:
         """Names the parts of flat parameters."""

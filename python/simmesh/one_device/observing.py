@@ -293,5 +293,5 @@ def _note_parameters(notebook: Notebook, kind: str, names: list[str], line: str 
 
 def _note_buffers(notebook: Notebook, line: str = "") -> None:
     line = line or notebook.line()
-    for name, buffer in notebook.names.buffers.items():
+    for name, buffer in notebook.names.buffers():
         notebook.add(notebook.next_key(notes.BUFFER, name), buffer, line)

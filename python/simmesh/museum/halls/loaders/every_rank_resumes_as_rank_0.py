@@ -70,5 +70,5 @@ EXHIBIT = Exhibit(
     check=Resumed(layouts=[{"dp": 2}, {"dp": 2}]),
     wrong=wrong,
     right=right,
-    at_fault="Linear",
+    at_fault="output of Linear, time 2",
 )

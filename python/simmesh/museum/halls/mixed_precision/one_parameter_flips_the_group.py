@@ -66,5 +66,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(ranks=2),
     wrong=wrong,
     right=right,
-    at_fault="layer",
+    at_fault="parameter layer.weight",
 )

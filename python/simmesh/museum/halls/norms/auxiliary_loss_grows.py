@@ -50,5 +50,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(ranks=2),
     wrong=wrong,
     right=right,
-    at_fault="gradient of",
+    at_fault="gradient of Linear.weight",
 )

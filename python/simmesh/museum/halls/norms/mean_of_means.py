@@ -54,5 +54,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(ranks=2),
     wrong=wrong,
     right=right,
-    at_fault="Linear",
+    at_fault="gradient of the output of Linear",
 )

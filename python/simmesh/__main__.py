@@ -1,5 +1,5 @@
 """The command `simmesh`, as the C++ program has it, and what needs PyTorch: `record`, `torchrun`,
-`accelerate launch`, `deepspeed`, `validate --python` and `validate --pytorch`.
+`accelerate launch`, `deepspeed`, `museum`, `validate --python` and `validate --pytorch`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ def main() -> int:
         from simmesh.launch_commands import run as launch
 
         return launch(sys.argv[1], sys.argv[2:])
+    if sys.argv[1:2] == ["museum"]:
+        from simmesh.museum.command import run as museum
+
+        return museum(sys.argv[2:])
     if sys.argv[1:2] == ["validate"]:
         from simmesh import rules_command
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -11,11 +11,14 @@ from simmesh import _core
 
 @dataclass
 class Trial:
-    """One run of the program: its schedule, its outcome, and the results of its ranks."""
+    """One run of the program: its schedule, its outcome, the results of its ranks, and the
+    operations that they started.
+    """
 
     schedule: Any
     outcome: _core.Outcome
     results: list[Any]
+    calls: Sequence[Any] = ()
 
 
 @dataclass

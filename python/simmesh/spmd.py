@@ -7,16 +7,19 @@ import functools
 import os
 import shlex
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from inspect import isasyncgen, iscoroutine, isgenerator
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Callable, overload
+from typing import TYPE_CHECKING, Any, Callable, overload
 
 from simmesh import _core, replay_file
 from simmesh.exploration import Exploration, Trial, explore
 from simmesh.replay_file import Replay
+
+if TYPE_CHECKING:
+    from simmesh.torch.calls import Calls
 
 #: The most ranks of a run.
 RANKS_MAX = 10_000
@@ -107,10 +110,31 @@ class Options:
 
 @dataclass
 class Result:
-    """The result of ``spmd_run``: each rank's return value and the outcome of the run."""
+    """The result of ``spmd_run``: each rank's return value, the outcome of the run, and the
+    operations that each rank started: ``calls[rank].count("all_reduce")``.
+    """
 
     results: list[Any]
     outcome: _core.Outcome
+    calls: list[Calls] = field(default_factory=list)
+
+    def expect(
+        self, *, calls: Mapping[str, int] | None = None, nbytes: Mapping[str, int] | None = None
+    ) -> Result:
+        """Expects that each rank started so many operations, and gave them so many bytes, by their
+        names. Returns itself. Raises SpmdFailure that names a rank and the lines of its calls, and
+        what the run raised.
+
+            simmesh.spmd_run(step, world_size=2).expect(calls={"all_reduce": 1})
+        """
+        __tracebackhide__ = True
+        if not self.outcome.ok:
+            raise self.outcome.exception or SpmdFailure(self.outcome.report)
+        for rank, each in enumerate(self.calls):
+            problem = each.problem(calls or {}, nbytes or {})
+            if problem:
+                raise SpmdFailure(f"[python/spmd] rank {rank}: {problem}")
+        return self
 
 
 @overload
@@ -173,7 +197,7 @@ def spmd_run(
     trial = _trial(
         functools.partial(function, *arguments), chosen, Schedule(schedule, schedule_seed)
     )
-    return Result(trial.results, trial.outcome)
+    return Result(trial.results, trial.outcome, list(trial.calls))
 
 
 def check(program: Callable[[], Any], options: Options) -> None:
@@ -248,7 +272,7 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any, test: st
     )  # fmt: skip
     if ran.outcome.kind == "blocked":
         settings.spoiled = ran.outcome.message
-    return Trial(schedule, ran.outcome, ran.results)
+    return Trial(schedule, ran.outcome, ran.results, ran.calls)
 
 
 def _types_checked(typed: str | None) -> contextlib.AbstractContextManager[None]:

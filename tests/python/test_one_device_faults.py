@@ -258,6 +258,21 @@ def test_buffers_are_compared() -> None:
     assert "buffer steps" in line and "rank 0 and rank 1 have the same piece" in line
 
 
+def test_a_buffer_that_is_replaced_is_compared_as_it_is_now() -> None:
+    """Would fail if the tensor were compared that the module had when it was called last."""
+
+    def program(mesh: DeviceMesh, scale: float) -> None:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(2, 2))
+        model.register_buffer("seen", torch.zeros(2))
+        for part in programs.seeded(4, 2).chunk(1 if mesh.size() == 1 else 2):
+            model.seen = model.seen + model(part).detach().sum(0) * scale ** (mesh.size() - 1)
+
+    assert simmesh.same_as_one_device(lambda mesh: program(mesh, 1), ranks=2).equal
+    line = first_line(report_of(lambda mesh: program(mesh, 2), dp=2))
+    assert "buffer seen, at the end" in line and "2 times" in line
+
+
 def test_every_value_is_looked_at() -> None:
     """Would fail if a value of a healthy program could be changed on a rank without a finding."""
     layout = Layout(("dp",), (2,))

@@ -20,14 +20,19 @@ from simmesh.one_device.comparison import (
 )
 from simmesh.one_device.layout import rows_of
 from simmesh.one_device.placement import placement_of
+from simmesh.one_device.replicas import ReplicasDiffer, same_on_replicas
+from simmesh.one_device.resumed import same_when_resumed
 
 __all__ = [
     "Comparison",
     "DiffersFromOneDevice",
     "LimitOfExactArithmetic",
+    "ReplicasDiffer",
     "note",
     "placement_of",
     "record_one_device",
     "rows_of",
     "same_as_one_device",
+    "same_on_replicas",
+    "same_when_resumed",
 ]

@@ -56,6 +56,11 @@ def rule(*arguments: Any, **options: Any) -> Callable[[F], F]:
     return mark
 
 
+def marks_of(function: Any) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """The arguments and options of each ``rule`` beside a function, in the order of its lines."""
+    return list(getattr(function, _ATTRIBUTE, ()))
+
+
 def load(path: Path) -> ModuleType:
     """Runs a file as a module. Raises OSError where there is none."""
     if not path.is_file():
@@ -89,7 +94,7 @@ def _of(name: str, entry: Any, module: ModuleType) -> Iterator[MarkedRule]:
     if not callable(entry) or getattr(entry, "__module__", module.__name__) != module.__name__:
         return
     line = _line_of(entry, name, module)
-    for arguments, options in getattr(entry, _ATTRIBUTE, ()):
+    for arguments, options in marks_of(entry):
         judge = partial(_judge, entry, arguments, options)
         yield MarkedRule(name, line, judge, _text(arguments))
     for mark in _marks(entry):

@@ -83,6 +83,7 @@ def _operation(
 ) -> _core.Operation:
     strides.check(group, name, inputs)
     strides.check(group, name, outputs)
+    rank_state.of_rank().calls.add(name, inputs)
     return group.core.collective(name, inputs, outputs, **options, **_records(inputs, outputs))
 
 
@@ -246,6 +247,7 @@ def _reduce_scatter_tensor_coalesced(outputs: Tensors, inputs: Tensors, group: G
 def _send(tensors: Tensors, group: Group, peer: int, tag: int) -> Any:
     strides.check(group, "send", tensors)
     tensor = _single(tensors, "send")
+    rank_state.of_rank().calls.add("send", tensors)
     operation = group.core.send(tensor, peer, tag, **_record(tensor, False))
     return _work(group, [operation], tensors)
 
@@ -253,6 +255,7 @@ def _send(tensors: Tensors, group: Group, peer: int, tag: int) -> Any:
 def _receive(tensors: Tensors, group: Group, peer: int | None, tag: int) -> Any:
     strides.check(group, "recv", tensors)
     tensor = _single(tensors, "recv")
+    rank_state.of_rank().calls.add("recv", tensors)
     operation = group.core.recv(tensor, peer, tag, **_record(tensor, True))
     return _work(group, [operation], tensors, source=lambda: operation.source)
 

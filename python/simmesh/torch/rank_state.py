@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Callable, Protocol
 
 from simmesh import _core
+from simmesh.torch.calls import Calls
 from simmesh.torch.held_works import HeldWorks
 from simmesh.torch.joint_calls import JointCalls
 
@@ -119,6 +120,7 @@ class RankState:
         self.clock_reads = 0
         self.started = 0
         self.premultiplier = 1.0
+        self.calls = Calls()
         # The works of a call that is looked at, and the operations that weren't waited for, unless
         # nobody looks at them.
         self.recent = _Recent()
@@ -198,6 +200,11 @@ def begin(ranks: int, seed: int, allows_strided: bool, timeout: float) -> None:
 def end() -> None:
     """Forgets the states of a run's ranks."""
     _states.clear()
+
+
+def calls_of_ranks() -> list[Calls]:
+    """The operations that each rank of the run has started."""
+    return [state.calls for state in _states.values()]
 
 
 def made_groups() -> bool:

@@ -9,13 +9,14 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from simmesh import _core
 from simmesh.spmd import RANKS_MAX
 from simmesh.torch import cuda, groups, kernels, operators, rank_state
 from simmesh.torch.blocked_rank import end_at_exit
+from simmesh.torch.calls import Calls
 from simmesh.torch.internal_files import internal_files
 from simmesh.torch.isolation import catalogue, packages, sharding_caches, threads
 from simmesh.torch.isolation.environment import Environment
@@ -37,13 +38,15 @@ class Run:
     """The outcome of a run, and each rank's return value (None where the program didn't return).
 
     ``made_groups`` is False if no rank made a process group: then none can have communicated.
-    ``isolated`` are the packages whose state each rank had for itself.
+    ``isolated`` are the packages whose state each rank had for itself. ``calls`` are the operations
+    that each rank started.
     """
 
     outcome: _core.Outcome
     results: list[Any]
     made_groups: bool = True
     isolated: tuple[str, ...] = ()
+    calls: list[Calls] = field(default_factory=list)
 
 
 def torchrun_environment(rank: int, ranks: int, per_node: int | None = None) -> dict[str, str]:
@@ -130,6 +133,7 @@ def run(
             switched=swap.switched, explain=rank_state.explain_standstill, **options,
         )  # fmt: skip
         made_groups = rank_state.made_groups()
+        calls = rank_state.calls_of_ranks()
         isolated = tuple(packages.isolated())
         if outcome.ok:
             packages.check_all_were_there(
@@ -137,7 +141,7 @@ def run(
             )
     if outcome.kind == "blocked" and outcome.rank in threads_of_ranks:
         end_at_exit(threads_of_ranks[outcome.rank])
-    return Run(outcome, results, made_groups, isolated)
+    return Run(outcome, results, made_groups, isolated, calls)
 
 
 @contextmanager

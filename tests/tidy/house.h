@@ -94,6 +94,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"replay/write"},
     {"replay/chakra"},
     {"training"},
+    {"training/pipelined"},
     {"verify"},
     {"verify/falsify", "verify/pytorch", "verify/fsdp", "verify/zero", "verify/pipeline",
      "verify/replay"},

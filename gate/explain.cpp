@@ -147,6 +147,7 @@ std::vector<std::pair<std::string, std::string>> parallel_entries(const GatePara
   if (parallel.context) entries.emplace_back("context", context_entry(*parallel.context));
   if (parallel.tensor) entries.emplace_back("tensor", tensor_entry(*parallel.tensor));
   if (parallel.expert) entries.emplace_back("expert", expert_entry(*parallel.expert));
+  if (parallel.pipeline) entries.emplace_back("pipeline", pipeline_entry(*parallel.pipeline));
   entries.emplace_back("activation_checkpointing",
                        toml_quoted(parallel.checkpoint_blocks ? "blocks" : "none"));
   return entries;

@@ -172,6 +172,27 @@ void check_sequence(GateTable& top, const GateFile& gate) {
     check(gate.checkpoint->resume_on.parallel, gate.checkpoint->resume_on.layout);
 }
 
+// Checks that schedules of pipelines take the numbers of stages and of micro-batches.
+void check_pipelines(GateTable& top, const GateFile& gate, const nn::ModelNode& node) {
+  auto check = [&](const GateParallel& parallel, const GateLayout& layout, const std::string& place,
+                   const char* key) {
+    std::string reason = why_no_pipeline(gate, parallel, layout, node);
+    if (!reason.empty())
+      throw BadGate(
+          place, fmt::format("key '{}': expected a schedule that takes {} micro-batches, "
+                             "got {}: {}",
+                             key, gate.train.micro_batches, parallel.pipeline->schedule, reason));
+  };
+  if (gate.parallel.pipeline)
+    check(gate.parallel, gate.mesh, top.table("parallel")->place_of("pipeline"),
+          "parallel.pipeline");
+  for (const GateSameAs& other : gate.expect.same_as)
+    check(other.parallel, other.layout, other.place, "expect.same_as");
+  if (gate.checkpoint)
+    check(gate.checkpoint->resume_on.parallel, gate.checkpoint->resume_on.layout,
+          top.table("checkpoint")->place_of("resume_on"), "checkpoint.resume_on");
+}
+
 void check_model(const GateTable& top, const GateFile& gate) {
   try {
     training_model(gate.model, gate.model_use());
@@ -210,10 +231,12 @@ void refuse_other_zero_files(GateTable& top, const GateFile& gate) {
 void check_saved_parts(GateTable& top, const GateFile& gate) {
   if (!gate.checkpoint) return;
   auto check = [&](const GateParallel& parallel, const char* key) {
-    if (parallel.zero && (parallel.tensor || parallel.expert))
-      top.table("checkpoint")
-          ->reject_value(key, "a run without zero beside tensor or expert, or with fsdp instead",
-                         parallel.tensor ? "zero beside tensor" : "zero beside expert");
+    if (!parallel.zero || !(parallel.tensor || parallel.expert || parallel.pipeline)) return;
+    std::string other = parallel.tensor ? "tensor" : parallel.expert ? "expert" : "pipeline";
+    std::string others = parallel.pipeline ? "tensor, expert or pipeline" : "tensor or expert";
+    top.table("checkpoint")
+        ->reject_value(key, "a run without zero beside " + others + ", or with fsdp instead",
+                       "zero beside " + other);
   };
   check(gate.parallel, "save_at");
   check(gate.checkpoint->resume_on.parallel, "resume_on");
@@ -303,6 +326,7 @@ GateFile gate_from_table(const toml::table& parsed, const std::string& file) {
   refuse_other_zero_files(top, gate);
   check_split(top, gate);
   check_sequence(top, gate);
+  check_pipelines(top, gate, node);
   check_saved_parts(top, gate);
   check_world(top, gate);
   return gate;

@@ -1,6 +1,8 @@
 #include "gate/fit.h"
 
+#include "core/check/error.h"
 #include "core/tensor/chunk.h"
+#include "gate/file.h"
 
 namespace simmesh {
 
@@ -22,6 +24,33 @@ bool divides_positions(std::int64_t positions, const GateParallel& parallel,
   for (std::int64_t rank = 0; rank < split.ranks; ++rank)
     if (split.length_of(rank) % ranks != 0) return false;
   return true;
+}
+
+PipelineUse pipeline_use_of(const GateFile& gate, const GateParallel& parallel,
+                            const GateLayout& layout, const nn::ModelNode& model) {
+  DType sent = gate.model.dtype;
+  if (parallel.fsdp) {
+    const fsdp::MixedPrecisionPolicy& policy = parallel.fsdp->mp_policy;
+    sent = policy.output_dtype.value_or(policy.param_dtype.value_or(sent));
+  }
+  return {.model = model,
+          .ranks = layout.shape[layout.index_of(parallel.pipeline->mesh)],
+          .micro_batches = gate.train.micro_batches,
+          .row = gate.data.input,
+          .has_tokens = gate.data.vocabulary > 0,
+          .dtype = gate.model.dtype,
+          .sent_dtype = sent};
+}
+
+std::string why_no_pipeline(const GateFile& gate, const GateParallel& parallel,
+                            const GateLayout& layout, const nn::ModelNode& model) {
+  if (!parallel.pipeline) return "";
+  try {
+    pipeline_plan(*parallel.pipeline, pipeline_use_of(gate, parallel, layout, model));
+  } catch (const Error& error) {
+    return std::string(error.message());
+  }
+  return "";
 }
 
 }  // namespace simmesh

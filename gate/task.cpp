@@ -9,8 +9,10 @@
 #include "core/tensor/chunk.h"
 #include "core/tensor/convert.h"
 #include "ddp/replicate.h"
+#include "gate/fit.h"
 #include "training/context_form.h"
 #include "training/expert_form.h"
+#include "training/pipelined/stage_fsdp.h"
 #include "training/shuffled_rows.h"
 
 namespace simmesh {
@@ -114,12 +116,18 @@ GateTask gate_task(const GateFile& gate) {
     return Batch{whole.input.narrow({0, rows.start, rows.length}),
                  whole.target.narrow({0, rows.start, rows.length})};
   };
-  GateTask result{std::move(task), {}};
+  GateTask result{.training = std::move(task), .plan = {}};
   const GateParallel& parallel = gate.parallel;
   const nn::ModelNode& model = result.training.model.node;
   if (parallel.fsdp) result.plan = fsdp_plan(*parallel.fsdp, layout_of(gate), model);
   if (parallel.fsdp && parallel.expert && !has_experts_over_tensor(parallel))
     spread_fsdp_plan(*parallel.expert, *parallel.fsdp, model, result.plan);
+  if (parallel.pipeline) {
+    result.pipeline =
+        pipeline_plan(*parallel.pipeline, pipeline_use_of(gate, parallel, gate.mesh, model));
+    for (std::int64_t stage = 0; stage < result.pipeline->stages.stages; ++stage)
+      result.stage_plans.push_back(fsdp_plan_of_stage(result.plan, result.pipeline->stages, stage));
+  }
   return result;
 }
 
@@ -191,6 +199,7 @@ ParallelForm replicated_form(const GateFile& gate, ParallelForm form) {
   auto replication = std::make_shared<std::optional<Replication>>();
   form.part = group.rank();
   form.parts = group.size();
+  form.replication = replication;
   form.prepare = [&gate, options, dims, group, replication,
                   next = std::move(form.prepare)](nn::Module& model) {
     replication->emplace(replicate(model, group,
@@ -221,25 +230,52 @@ ZeroForm zero_of(const GateFile& gate, const AtZeroMemory& at_memory) {
   return zero;
 }
 
-}  // namespace
-
-TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form,
-                             const AtZeroMemory& at_memory) {
+// Adds what the table [parallel] says, but for pipeline. The plan is that of the model, or of a
+// stage of it.
+ParallelForm form_on_mesh(const GateFile& gate, const FsdpPlan& plan, ParallelForm form,
+                          const AtZeroMemory& at_memory) {
   if (gate.parallel.fsdp) {
-    ShardedTraining sharded(task.plan, gate.parallel.fsdp->settings);
-    form = with_cut_sequences(gate, sharded.form(std::move(form)));
-    return train(task.training, with_spread_layers(gate, std::move(form)));
-  }
-  if (gate.parallel.zero) {
+    auto sharded = std::make_shared<ShardedTraining>(plan, gate.parallel.fsdp->settings);
+    form = sharded->form(std::move(form));
+    form.prepare = [sharded, next = std::move(form.prepare)](nn::Module& model) { next(model); };
+    form = with_cut_sequences(gate, std::move(form));
+  } else if (gate.parallel.zero) {
     ZeroForm zero = zero_of(gate, at_memory);
     ProcessGroup group = group_along(gate, summed_dims(gate.parallel));
     form = zero_form(zero, group, std::move(form));
     form = with_cut_sequences(gate, std::move(form));
-    return train(task.training, with_spread_layers(gate, std::move(form)));
-  }
-  if (!summed_dims(gate.parallel).empty())
+  } else if (!summed_dims(gate.parallel).empty()) {
     form = with_cut_sequences(gate, replicated_form(gate, std::move(form)));
-  return train(task.training, with_spread_layers(gate, std::move(form)));
+  }
+  return with_spread_layers(gate, std::move(form));
+}
+
+// Returns how a rank trains its stages. They have forms of their own, and the optimiser is one.
+TrainingResult train_stages(const GateFile& gate, const GateTask& task, ParallelForm given,
+                            const AtZeroMemory& at_memory) {
+  const GateParallel& parallel = gate.parallel;
+  auto prepare = std::move(given.prepare);
+  given.prepare = {};
+  ParallelForm form = form_on_mesh(gate, task.plan, std::move(given), at_memory);
+  form.prepare = std::move(prepare);
+  PipelineForm pipeline{.plan = *task.pipeline,
+                        .group = group_along(gate, {parallel.pipeline->mesh})};
+  if (parallel.expert) {
+    pipeline.experts = group_along(gate, {parallel.expert->mesh});
+    pipeline.experts_of_all = group_along(gate, {parallel.expert->mesh, parallel.pipeline->mesh});
+  }
+  pipeline.form_of_stage = [&](std::int64_t stage) {
+    return form_on_mesh(gate, task.stage_plans[std::size_t(stage)], {}, {});
+  };
+  return train_pipeline(task.training, form, pipeline);
+}
+
+}  // namespace
+
+TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form,
+                             const AtZeroMemory& at_memory) {
+  if (gate.parallel.pipeline) return train_stages(gate, task, std::move(form), at_memory);
+  return train(task.training, form_on_mesh(gate, task.plan, std::move(form), at_memory));
 }
 
 }  // namespace simmesh

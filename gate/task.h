@@ -1,9 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "core/engine/world.h"
 #include "gate/file.h"
+#include "training/pipelined/train_pipeline.h"
 #include "training/training.h"
 #include "training/zero_form.h"
 
@@ -15,6 +18,8 @@ namespace simmesh {
 struct GateTask {
   TrainingTask training;
   FsdpPlan plan;  // without a mesh if nothing is sharded
+  std::optional<PipelinePlan> pipeline = {};
+  std::vector<FsdpPlan> stage_plans = {};  // of each stage
 };
 
 // gate_task makes the task of a gate. A micro-batch has the rows that the chunk rule gives it (see

@@ -2,11 +2,13 @@
 #include <optional>
 
 #include "checkpoint/catalog/training_state.h"
+#include "checkpoint/save_load/random_state.h"
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "sharding/api/dtensor_clip.h"
 #include "sharding/dtensor/dtensor.h"
 #include "sharding/optim/owned_steps.h"
+#include "training/pipeline_ranks.h"
 #include "training/spread_parameters.h"
 #include "training/training_engine.h"
 
@@ -80,33 +82,35 @@ class LocalEngine final : public TrainingEngine {
     for (std::size_t i = 0; i < named_.size(); ++i)
       for (const auto& [name, tensor] : optimizer_->state(i))
         states.emplace_back(named_[i].first + "." + name, whole_state(named_[i].second, tensor));
-    result.parameters = completed(std::move(parameters));
-    result.optimizer_state = completed(std::move(states));
+    result.parameters = completed(form_, std::move(parameters));
+    result.optimizer_state = completed(form_, std::move(states));
   }
 
  private:
-  std::vector<nn::NamedTensor> completed(std::vector<nn::NamedTensor> tensors) const {
-    return form_.spread ? (*form_.spread)->complete(tensors) : std::move(tensors);
-  }
-
   std::vector<nn::NamedTensor> whole_gradients() const {
     std::vector<nn::NamedTensor> gradients;
     for (auto& [name, parameter] : model_.named_parameters())
       if (Tensor gradient = grad_of(parameter); gradient.is_defined())
         gradients.emplace_back(
             name, gradient.distribution() ? whole(gradient) : host_copy(gradient.detach()));
-    return completed(std::move(gradients));
+    return completed(form_, std::move(gradients));
   }
 
   std::vector<OwnParameters> own() const {
-    if (!form_.spread) return {};
-    return {(*form_.spread)->own(model_)};
+    std::vector<OwnParameters> lists;
+    if (form_.spread) lists = {(*form_.spread)->own(model_)};
+    if (form_.pipeline)
+      return form_.pipeline->own(model_,
+                                 lists.empty() ? std::vector<Tensor>() : lists[0].parameters);
+    return lists;
   }
 
-  bool is_on_this_rank() const { return !form_.spread && !is_cut(model_); }
+  bool is_on_this_rank() const { return !form_.spread && !form_.pipeline && !is_cut(model_); }
 
   Tensor norm_of_gradients() const {
-    if (!is_on_this_rank()) return total_norm(model_.parameters(), task_.norm_type, own());
+    if (!is_on_this_rank())
+      return total_norm(form_.pipeline ? form_.pipeline->counted(model_) : model_.parameters(),
+                        task_.norm_type, own());
     std::vector<Tensor> gradients;
     for (auto& [name, gradient] : whole_gradients()) gradients.push_back(gradient);
     return optim::total_norm(gradients, task_.norm_type);
@@ -114,11 +118,14 @@ class LocalEngine final : public TrainingEngine {
 
   Tensor clipped_norm(const optim::ClipOptions& options) const {
     if (is_on_this_rank()) return optim::clip_grad_norm_(model_.parameters(), options);
+    Tensor norm = norm_of_gradients();
     std::vector<OwnParameters> apart = own();
-    return clip_grad_norm_(model_.parameters(), {.max_norm = options.max_norm,
-                                                 .norm_type = options.norm_type,
-                                                 .eps = options.eps,
-                                                 .own = apart});
+    clip_grads_with_norm_(model_.parameters(), norm,
+                          {.max_norm = options.max_norm,
+                           .norm_type = options.norm_type,
+                           .eps = options.eps,
+                           .own = apart});
+    return norm;
   }
 
   nn::Module& model_;
@@ -131,6 +138,27 @@ class LocalEngine final : public TrainingEngine {
 };
 
 }  // namespace
+
+checkpoint::StateDict state_of_run(TrainingEngine& engine) {
+  checkpoint::StateDict state = engine.state();
+  checkpoint::add_random_state(state);
+  return state;
+}
+
+std::vector<nn::NamedTensor> completed(const ParallelForm& form,
+                                       std::vector<nn::NamedTensor> tensors) {
+  if (form.spread) tensors = (*form.spread)->complete(tensors);
+  return form.pipeline ? form.pipeline->complete(tensors) : tensors;
+}
+
+void add_buffers(nn::Module& model, const ParallelForm& form, TrainingResult& result) {
+  Ledger::Uncharged host;
+  std::vector<nn::NamedTensor> buffers;
+  for (const auto& [name, buffer] : checkpoint::named_buffers(model))
+    buffers.emplace_back(name, buffer.clone());
+  if (form.pipeline) buffers = form.pipeline->complete(buffers);
+  for (nn::NamedTensor& buffer : buffers) result.parameters.push_back(std::move(buffer));
+}
 
 std::unique_ptr<TrainingEngine> make_local_engine(nn::Module& model, const TrainingTask& task,
                                                   const ParallelForm& form) {

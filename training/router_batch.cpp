@@ -11,8 +11,10 @@
 #include "core/nn/dropout.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/reductions/reductions.h"
+#include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
 #include "core/tensor/scalar_value.h"
+#include "training/pipeline_ranks.h"
 #include "training/rank_rows.h"
 
 namespace simmesh {
@@ -51,13 +53,18 @@ std::vector<nn::ExpertTokens> part_of_experts(const std::vector<nn::ExpertTokens
 }  // namespace
 
 RouterBatch::RouterBatch(nn::Module& model, const TrainingTask& task, const ParallelForm& form)
-    : model_(model), task_(task), form_(form), needs_plan_(needs_plan(model, task.micro_batches)) {
+    : RouterBatch(model, task, form, needs_of(model, task.micro_batches),
+                  [&model](const Tensor& input) { model(input); }) {}
+
+RouterBatch::RouterBatch(nn::Module& model, const TrainingTask& task, const ParallelForm& form,
+                         const Needs& needs, RunWhole run_whole)
+    : task_(task), form_(form), needs_(needs), run_whole_(std::move(run_whole)) {
   for (const auto& [path, module] : model.named_modules()) {
     auto* moe = dynamic_cast<nn::Moe*>(module);
     if (!moe || (!moe->needs_batch() && !moe->bias().is_defined())) continue;
-    routers_.push_back({moe, {}, {}, {}, {}});
+    routers_.push_back({.moe = moe, .path = path});
   }
-  if (needs_plan_ && has_dropout(model))
+  if (needs_.plan && has_dropout(model))
     raise(ErrorKind::value_error, router_source,
           "expected a model without dropout, which draws by the micro-batch, where a capacity or a "
           "load balance loss is that of {} micro-batches",
@@ -65,21 +72,18 @@ RouterBatch::RouterBatch(nn::Module& model, const TrainingTask& task, const Para
   for (Router& router : routers_) router.moe->set_batch(this);
 }
 
-bool RouterBatch::needs_plan(nn::Module& model, std::int64_t micro_batches) {
+RouterBatch::Needs RouterBatch::needs_of(nn::Module& model, std::int64_t micro_batches) {
+  Needs needs;
   for (const auto& [path, module] : model.named_modules())
-    if (auto* moe = dynamic_cast<nn::Moe*>(module); moe && needs_loads(*moe))
-      return micro_batches > 1;
-  return false;
+    if (auto* moe = dynamic_cast<nn::Moe*>(module)) {
+      needs.plan |= needs_loads(*moe) && micro_batches > 1;
+      needs.loss |= moe->options().router.has_losses();
+    }
+  return needs;
 }
 
 RouterBatch::~RouterBatch() {
   for (Router& router : routers_) router.moe->set_batch(nullptr);
-}
-
-bool RouterBatch::has_losses() const {
-  for (const Router& router : routers_)
-    if (router.moe->options().router.has_losses()) return true;
-  return false;
 }
 
 RouterBatch::Router& RouterBatch::router_of(const nn::Moe& moe) {
@@ -89,7 +93,7 @@ RouterBatch::Router& RouterBatch::router_of(const nn::Moe& moe) {
 }
 
 void RouterBatch::begin_step(std::int64_t step) {
-  if (routers_.empty()) return;
+  if (routers_.empty() && !needs_.plan) return;
   micro_batches_.clear();
   std::int64_t start = 0;
   for (std::int64_t i = 0; i < task_.micro_batches; ++i) {
@@ -100,26 +104,24 @@ void RouterBatch::begin_step(std::int64_t step) {
   }
   for (Router& router : routers_) {
     router.plan.clear();
+    router.calls.clear();
     router.loads.assign(std::size_t(router.moe->options().experts), 0);
   }
-  if (needs_plan_) make_plan(step);
+  if (needs_.plan) make_plan(step);
 }
 
 void RouterBatch::make_plan(std::int64_t step) {
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < task_.micro_batches; ++i)
     parts.push_back(part_of(task_.batch(step, i).input, form_));
-  for (Router& router : routers_) router.calls.clear();
   NoGrad mode;
   is_planning_ = true;
-  model_(cat(parts));
+  run_whole_(cat(parts));
   is_planning_ = false;
-  for (Router& router : routers_) router.plan = std::move(router.calls);
-}
-
-void RouterBatch::begin_micro_batch(std::int64_t micro_batch) {
-  current_ = std::size_t(micro_batch);
-  for (Router& router : routers_) router.calls.clear();
+  for (Router& router : routers_) {
+    router.plan = std::move(calls_of(router));
+    router.calls.clear();
+  }
 }
 
 std::int64_t RouterBatch::tokens_of_step(const Shape& x) const {
@@ -157,8 +159,8 @@ const TokenRanking& RouterBatch::ranking(bool by_position) {
   return rankings_.emplace(key, TokenRanking(std::move(numbers), form_.all_sum)).first->second;
 }
 
-nn::RoutingDecision RouterBatch::planned(const Router& router, const nn::Routing& routing) const {
-  std::size_t call = router.calls.size();
+nn::RoutingDecision RouterBatch::planned(Router& router, const nn::Routing& routing) {
+  std::size_t call = calls_of(router).size();
   SIMMESH_CHECK(call < router.plan.size(), "expected as many calls as in the plan");
   const nn::RoutingDecision& whole = router.plan[call].decision;
   std::int64_t count = routing.experts.size(0), own = 0, before = 0;
@@ -177,7 +179,7 @@ nn::RoutingDecision RouterBatch::new_decision(Router& router, const nn::Routing&
   router.tokens = tokens_of_step(x);
   if (!needs_loads(*router.moe))
     return {nn::assign_tokens(routing.experts, {.experts = options.experts}), {{}, router.tokens}};
-  if (needs_plan_ && !is_planning_) return planned(router, routing);
+  if (needs_.plan && !is_planning_) return planned(router, routing);
   if (x.size() > 3)
     raise(ErrorKind::value_error, router_source,
           "expected experts on [rows, width] or [rows, positions, width], got {}",
@@ -189,7 +191,7 @@ nn::RoutingDecision RouterBatch::decide(const nn::Moe& moe, const nn::Routing& r
                                         const Shape& x) {
   Router& router = router_of(moe);
   if (current_backward()) {
-    for (const Call& call : router.calls)
+    for (const Call& call : calls_of(router))
       if (same_bits(call.experts, routing.experts) && same_bits(call.chosen, routing.chosen))
         return call.decision;
     SIMMESH_CHECK(false, "expected a recomputation to make the choices of its forward pass");
@@ -200,7 +202,7 @@ nn::RoutingDecision RouterBatch::decide(const nn::Moe& moe, const nn::Routing& r
     for (std::size_t i = 0; i < loads.size(); ++i) router.loads[i] += loads[i];
   }
   Ledger::Uncharged host;
-  router.calls.push_back({routing.experts.clone(), routing.chosen.detach().clone(), decision});
+  calls_of(router).push_back({routing.experts.clone(), routing.chosen.detach().clone(), decision});
   return decision;
 }
 
@@ -216,7 +218,7 @@ RouterBatch::StepLoss RouterBatch::step_loss(const Router& router) const {
   Ledger::Uncharged host;
   Clock::Quiet no_launches;
   KeepUnrounded scope;
-  StepLoss loss{router.tokens, 0.0, {}};
+  StepLoss loss{router.path, router.tokens, 0.0, {}};
   bool is_exact = current_arithmetic().is_exact();
   if (is_exact) loss.exact.push_back(CarriedSums::zeros(1));
   if (router.terms.empty()) return loss;
@@ -243,8 +245,7 @@ void RouterBatch::end_step() {
   }
 }
 
-double RouterBatch::loss_of(std::size_t step) const {
-  const std::vector<StepLoss>& own = losses_[step];
+std::vector<double> RouterBatch::losses_of(const std::vector<StepLoss>& own) const {
   Tensor sums = empty({std::int64_t(own.size())}, DType::float64);
   for (std::size_t i = 0; i < own.size(); ++i) sums.mutable_values<double>()[i] = own[i].value;
   for (std::size_t i = 0; i < own.size(); ++i) {
@@ -254,14 +255,28 @@ double RouterBatch::loss_of(std::size_t step) const {
   }
   KeepUnrounded scope;
   if (form_.all_sum) sums = form_.all_sum(sums);
-  double total = 0;
+  std::vector<double> losses;
   for (std::size_t i = 0; i < own.size(); ++i) {
     Tensor sum = sums.narrow({.dim = 0, .start = std::int64_t(i), .length = 1});
     double value =
         own[i].exact.empty() ? sum.values<double>()[0] : unrounded(sum).rounded(0, DType::float64);
-    total += value / double(std::max<std::int64_t>(1, own[i].tokens));
+    losses.push_back(value / double(std::max<std::int64_t>(1, own[i].tokens)));
   }
-  return total;
+  return losses;
+}
+
+double RouterBatch::loss_of(std::size_t step) const {
+  const std::vector<StepLoss>& own = losses_[step];
+  std::vector<double> losses = losses_of(own);
+  if (form_.pipeline) {
+    std::vector<nn::NamedTensor> named;
+    for (std::size_t i = 0; i < own.size(); ++i)
+      named.emplace_back(own[i].path, full(DimSpan(), DType::float64, losses[i]));
+    losses.clear();
+    for (const auto& [path, loss] : form_.pipeline->complete(named))
+      losses.push_back(scalar_value(loss));
+  }
+  return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
 }  // namespace simmesh

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/arithmetic/sums/carried_sums.h"
@@ -26,25 +28,39 @@ namespace simmesh {
 // of all tokens before any is dropped.
 class RouterBatch final : public nn::MoeBatch {
  public:
+  // Needs is what the routers of the whole model need in steps of some micro-batches.
+  struct Needs {
+    bool plan = false;  // a step begins with one
+    bool loss = false;  // routers add losses
+  };
+  static Needs needs_of(nn::Module& model, std::int64_t micro_batches);
+
   // All arguments outlive it. Raises a ValueError for a plan of a model with dropout, which draws
   // by the micro-batch.
   RouterBatch(nn::Module& model, const TrainingTask& task, const ParallelForm& form);
+  // In a pipeline the model is what this rank has of it, and `run_whole` runs a forward pass of all
+  // stages.
+  using RunWhole = std::function<void(const Tensor& input)>;
+  RouterBatch(nn::Module& model, const TrainingTask& task, const ParallelForm& form,
+              const Needs& needs, RunWhole run_whole);
   ~RouterBatch() override;
   RouterBatch(const RouterBatch&) = delete;
   RouterBatch& operator=(const RouterBatch&) = delete;
 
   // needs_plan is true if a step of so many micro-batches begins with a plan.
-  static bool needs_plan(nn::Module& model, std::int64_t micro_batches);
+  static bool needs_plan(nn::Module& model, std::int64_t micro_batches) {
+    return needs_of(model, micro_batches).plan;
+  }
 
   // All ranks call these together: at the begin of a step, before each forward pass, and after the
-  // last backward pass of a step.
+  // last backward pass of a step. In a pipeline it is called before each backward pass, too.
   void begin_step(std::int64_t step);
-  void begin_micro_batch(std::int64_t micro_batch);
+  void begin_micro_batch(std::int64_t micro_batch) { current_ = std::size_t(micro_batch); }
   void end_step();
 
   // has_losses is true if routers add losses. loss_of returns their sum in a step, counted from the
   // first one of the run; all ranks call it together.
-  bool has_losses() const;
+  bool has_losses() const { return needs_.loss; }
   double loss_of(std::size_t step) const;
 
   nn::RoutingDecision decide(const nn::Moe& moe, const nn::Routing& routing,
@@ -57,14 +73,18 @@ class RouterBatch final : public nn::MoeBatch {
     Tensor experts, chosen;
     nn::RoutingDecision decision;
   };
+  using Calls = std::vector<Call>;
   struct Router {
     nn::Moe* moe;
-    std::vector<Call> plan, calls;
-    std::vector<Tensor> terms;        // of the step
-    std::vector<std::int64_t> loads;  // of the step's tokens of this rank
-    std::int64_t tokens = 0;          // of the whole step
+    std::string path = {};
+    Calls plan = {};
+    std::map<std::size_t, Calls> calls = {};  // by micro-batch
+    std::vector<Tensor> terms = {};           // of the step
+    std::vector<std::int64_t> loads = {};     // of the step's tokens of this rank
+    std::int64_t tokens = 0;                  // of the whole step
   };
   struct StepLoss {
+    std::string path;
     std::int64_t tokens;
     double value;                    // over this rank's tokens, rounded
     std::vector<CarriedSums> exact;  // one sum in exact arithmetic, else none
@@ -74,19 +94,21 @@ class RouterBatch final : public nn::MoeBatch {
   };
 
   Router& router_of(const nn::Moe& moe);
+  Calls& calls_of(Router& router) { return router.calls[current_]; }
+  std::vector<double> losses_of(const std::vector<StepLoss>& own) const;
   void make_plan(std::int64_t step);
   nn::RoutingDecision new_decision(Router& router, const nn::Routing& routing, const Shape& x);
-  nn::RoutingDecision planned(const Router& router, const nn::Routing& routing) const;
+  nn::RoutingDecision planned(Router& router, const nn::Routing& routing);
   const TokenRanking& ranking(bool by_position);
   void numbers_of(const MicroBatch& micro, bool by_position, TokenNumbers& numbers) const;
   std::int64_t tokens_of_step(const Shape& x) const;
   StepLoss step_loss(const Router& router) const;
 
-  nn::Module& model_;
   const TrainingTask& task_;
   const ParallelForm& form_;
   std::vector<Router> routers_;
-  bool needs_plan_;
+  Needs needs_;
+  RunWhole run_whole_;
   bool is_planning_ = false;
   std::vector<MicroBatch> micro_batches_;  // of the step
   std::int64_t positions_ = 1;

@@ -1,21 +1,14 @@
-#include <algorithm>
 #include <optional>
 
 #include "checkpoint/catalog/training_state.h"
-#include "checkpoint/save_load/random_state.h"
-#include "core/arithmetic/unrounded.h"
 #include "core/autograd/autocast.h"
-#include "core/check/check.h"
-#include "core/clock/clock.h"
 #include "core/engine/ranks/annotation.h"
 #include "core/engine/ranks/rank.h"
 #include "core/nn/batch_rows.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/neural/losses.h"
 #include "core/ops/reductions/reductions.h"
-#include "core/ops/shapes/views.h"
-#include "core/tensor/scalar_value.h"
+#include "training/loss_sum.h"
 #include "training/rank_rows.h"
 #include "training/router_batch.h"
 #include "training/training.h"
@@ -24,56 +17,6 @@
 namespace simmesh {
 
 namespace {
-
-// Returns the terms of the loss: their sum, divided by their number, is the loss.
-Tensor loss_terms(LossKind kind, const Tensor& output, const Tensor& target) {
-  switch (kind) {
-    case LossKind::mse: return mse_loss(output, target, LossReduction::none);
-    case LossKind::dot: return mul(output, target);
-    case LossKind::cross_entropy: {
-      std::int64_t classes = output.size(output.dim() - 1);
-      return cross_entropy(reshape(output, {-1, classes}), reshape(target, {-1}),
-                           {.reduction = LossReduction::none});
-    }
-  }
-  SIMMESH_CHECK(false, "unknown loss {}", int(kind));
-}
-
-// LossSum adds up the loss of a step over micro-batches and ranks. In exact arithmetic it adds
-// unrounded terms, so the way in which the batch is cut doesn't change it.
-class LossSum {
- public:
-  void add(const Tensor& terms, const Tensor& loss) {
-    losses_.push_back(scalar_value(loss.detach()));
-    if (!current_arithmetic().is_exact()) return;
-    Ledger::Uncharged host;
-    Clock::Quiet no_launches;
-    KeepUnrounded scope;
-    sums_.push_back(unrounded(simmesh::sum(terms.detach())));
-  }
-
-  // Adds over ranks first and then over micro-batches.
-  Tensor value(const TrainingTask& task, const ParallelForm& form) const {
-    Tensor losses = empty({std::int64_t(losses_.size())}, DType::float64);
-    std::copy(losses_.begin(), losses_.end(), losses.mutable_values<double>().begin());
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      Tensor loss = losses.narrow({.dim = 0, .start = std::int64_t(i), .length = 1});
-      keep_unrounded(loss, sums_[i]);
-    }
-    KeepUnrounded scope;
-    if (form.all_sum) losses = form.all_sum(losses);
-    double total = 0;
-    if (sums_.empty())
-      for (double loss : losses.values<double>()) total += loss / form.gradient_divisor;
-    else
-      total = unrounded(simmesh::sum(losses)).rounded(0, DType::float64) / task.terms;
-    return full(DimSpan(), DType::float64, total);
-  }
-
- private:
-  std::vector<double> losses_;     // one per micro-batch
-  std::vector<CarriedSums> sums_;  // of its terms, in exact arithmetic
-};
 
 Tensor output_of(nn::Module& model, const TrainingTask& task, const Tensor& input) {
   std::optional<Autocast> scope;
@@ -101,13 +44,6 @@ void run_micro_batch(nn::Module& model, TrainingEngine& engine, const TrainingTa
   engine.backward(loss);
 }
 
-// Returns the contents of a run's checkpoint: the engine's state and the random state.
-checkpoint::StateDict state_of_run(TrainingEngine& engine) {
-  checkpoint::StateDict state = engine.state();
-  checkpoint::add_random_state(state);
-  return state;
-}
-
 LossSum run_step(nn::Module& model, TrainingEngine& engine, RouterBatch& routers,
                  const TrainingTask& task, const ParallelForm& form, std::int64_t step,
                  TrainingResult& result) {
@@ -128,13 +64,6 @@ LossSum run_step(nn::Module& model, TrainingEngine& engine, RouterBatch& routers
   engine.step(result);
   if (form.after_step) form.after_step(step, [&engine] { return state_of_run(engine); });
   return sum;
-}
-
-// Adds the buffers of the model, which every rank has whole: biases of routers.
-void add_buffers(nn::Module& model, TrainingResult& result) {
-  Ledger::Uncharged host;
-  for (const auto& [name, buffer] : checkpoint::named_buffers(model))
-    result.parameters.emplace_back(name, buffer.clone());
 }
 
 }  // namespace
@@ -166,7 +95,7 @@ TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
     result.losses.push_back(loss);
   }
   engine->report(result);
-  add_buffers(*model, result);
+  add_buffers(*model, form, result);
   return result;
 }
 

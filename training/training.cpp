@@ -58,22 +58,32 @@ nn::ModulePtr build_meta_model(const TrainingModel& model) { return build_tied(m
 nn::ModulePtr build_model(const TrainingModel& model) {
   Ledger::Category category(MemoryCategory::parameter);
   nn::ModulePtr built = build_tied(model, false);
-  for (auto& [name, parameter] : built->named_parameters()) {
-    auto given = std::find_if(model.parameters.begin(), model.parameters.end(),
-                              [&name = name](const ParameterData& p) { return p.name == name; });
-    if (given == model.parameters.end())
+  fill_model(*built, model);
+  return built;
+}
+
+void fill_model(nn::Module& model, const TrainingModel& values) {
+  for (auto& [path, parameter] : model.named_parameters()) {
+    std::string name = path;
+    auto has_name = [&name](const ParameterData& p) { return p.name == name; };
+    auto given = std::find_if(values.parameters.begin(), values.parameters.end(), has_name);
+    for (const auto& [slot, other] : values.tied) {
+      if (given != values.parameters.end() || slot != path) continue;
+      name = other;
+      given = std::find_if(values.parameters.begin(), values.parameters.end(), has_name);
+    }
+    if (given == values.parameters.end())
       raise(ErrorKind::value_error, training_source,
-            "expected values for the parameter {}, got none", name);
+            "expected values for the parameter {}, got none", path);
     if (given->shape != parameter.shape())
       raise(ErrorKind::value_error, training_source, "parameter {}: expected the shape {}, got {}",
-            name, to_string(DimSpan(parameter.shape())), to_string(DimSpan(given->shape)));
+            path, to_string(DimSpan(parameter.shape())), to_string(DimSpan(given->shape)));
     Tensor data = parameter.detach();
-    copy_(data, parameter_values(*given, model.dtype));
+    copy_(data, parameter_values(*given, values.dtype));
   }
-  for (const auto& [path, module] : built->named_modules())
+  for (const auto& [path, module] : model.named_modules())
     if (auto* moe = dynamic_cast<nn::Moe*>(module); moe && moe->bias().is_defined())
       moe->set_bias(zeros_like(moe->bias()));
-  return built;
 }
 
 std::string_view to_string(LossKind kind) {

@@ -51,6 +51,10 @@ SlotPath find_slot(nn::Module& model, const std::string& path);
 // a ValueError if the given parameters aren't those of the modules.
 nn::ModulePtr build_model(const TrainingModel& model);
 
+// fill_model gives a model, or a part of one, the values of its parameters. A tied parameter may be
+// given under the name of the other slot. Raises as build_model does.
+void fill_model(nn::Module& model, const TrainingModel& values);
+
 // build_meta_model does the same on the meta device, so parameters have no values.
 nn::ModulePtr build_meta_model(const TrainingModel& model);
 
@@ -118,6 +122,8 @@ struct TrainingTask {
 enum class TrainPhase : std::uint8_t { forward, backward, optimizer };
 std::string_view to_string(TrainPhase phase);
 
+class PipelineRanks;
+class Replication;
 class SpreadParameters;
 class TrainingEngine;
 struct ParallelForm;
@@ -166,6 +172,10 @@ struct ParallelForm {
   std::function<Tensor(const Tensor& value)> all_sum = {};
   // The parameters that some ranks lack, if any; set from prepare on.
   std::shared_ptr<std::optional<SpreadParameters>> spread = {};
+  // The replication of the model, if there is one; set from prepare on.
+  std::shared_ptr<std::optional<Replication>> replication = {};
+  // The ranks that have the other stages of the model, if any (see train_pipeline).
+  std::shared_ptr<const PipelineRanks> pipeline = {};
 };
 
 // TrainingResult is the result of a run: the loss of each step, the norm of its gradients before

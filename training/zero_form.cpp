@@ -18,6 +18,7 @@
 #include "sharding/parallel/expert_parallel.h"
 #include "training/expert_calls.h"
 #include "training/local_pieces.h"
+#include "training/pipeline_ranks.h"
 #include "training/spread_parameters.h"
 #include "training/training_engine.h"
 #include "zero/engine/engine.h"
@@ -27,9 +28,11 @@ namespace simmesh {
 
 namespace {
 
-zero::Config engine_config(const ZeroForm& zero, const TrainingTask& task) {
+// In a pipeline the gradients of a step come by one backward pass of the engine.
+zero::Config engine_config(const ZeroForm& zero, const TrainingTask& task,
+                           const ParallelForm& form) {
   zero::Config config = zero.config;
-  config.gradient_accumulation_steps = task.micro_batches;
+  config.gradient_accumulation_steps = form.pipeline ? 1 : task.micro_batches;
   config.gradient_clipping = task.clip ? task.clip->max_norm : 0.0;
   config.zero_allow_untested_optimizer = true;
   config.sum_gradients = current_arithmetic().is_exact() || zero.experts;
@@ -56,7 +59,8 @@ zero::Config others_config(zero::Config config, bool has_experts) {
 // ModelPieces is what this rank has of a model.
 class ModelPieces {
  public:
-  ModelPieces(nn::Module& model, const ZeroForm& zero) : zero_(zero), local_(model) {
+  ModelPieces(nn::Module& model, const ZeroForm& zero, const PipelineRanks* pipeline)
+      : zero_(zero), pipeline_(pipeline), local_(model) {
     for (const auto& [name, parameter] : model.named_parameters()) {
       names_.push_back(name);
       dtypes_.push_back(parameter.dtype());
@@ -69,11 +73,12 @@ class ModelPieces {
   const LocalPieces& local() const { return local_; }
   bool is_expert(const std::string& name) const { return experts_.count(name) > 0; }
   bool has_experts() const { return !experts_.empty(); }
-  bool is_whole() const { return !zero_.tensor && !zero_.experts; }
+  bool is_whole() const { return !zero_.tensor && !zero_.experts && !pipeline_; }
 
   // True if this rank counts a parameter in a norm: of ranks that split layers, the first one
-  // counts what all of them have.
+  // counts what all of them have, and of stages with a tied parameter the one of the original.
   bool counts(const std::string& name) const {
+    if (pipeline_ && !pipeline_->counts(name)) return false;
     if (!zero_.tensor || (is_expert(name) && has_experts_over_tensor())) return true;
     return local_.is_cut(name) ? local_.counts(name) : zero_.tensor->rank() == 0;
   }
@@ -84,11 +89,13 @@ class ModelPieces {
     KeepUnrounded scope;
     Tensor total = others;
     if (zero_.tensor) total = all_reduce(total, ReduceOp::sum, *zero_.tensor);
-    if (!zero_.experts) return total;
-    Tensor of_experts = all_reduce(experts, ReduceOp::sum, *zero_.experts);
-    if (zero_.tensor && !has_experts_over_tensor())
-      of_experts = all_reduce(of_experts, ReduceOp::sum, *zero_.tensor);
-    return add(total, of_experts);
+    if (zero_.experts) {
+      Tensor of_experts = all_reduce(experts, ReduceOp::sum, *zero_.experts);
+      if (zero_.tensor && !has_experts_over_tensor())
+        of_experts = all_reduce(of_experts, ReduceOp::sum, *zero_.tensor);
+      total = add(total, of_experts);
+    }
+    return pipeline_ ? pipeline_->sum(total) : total;
   }
 
  private:
@@ -97,6 +104,7 @@ class ModelPieces {
   }
 
   const ZeroForm& zero_;
+  const PipelineRanks* pipeline_;
   LocalPieces local_;
   std::vector<std::string> names_;
   std::vector<DType> dtypes_;
@@ -117,15 +125,16 @@ class ZeroEngine final : public TrainingEngine {
         task_(task),
         form_(form),
         group_(group),
-        pieces_(model, zero),
+        pieces_(model, zero, form.pipeline.get()),
         calls_(model),
-        engine_(zero::initialize(model, maker(task),
-                                 others_config(engine_config(zero, task), zero.experts.has_value()),
-                                 group, model_parallel(false))) {
+        engine_(zero::initialize(
+            model, maker(task),
+            others_config(engine_config(zero, task, form), zero.experts.has_value()), group,
+            model_parallel(false))) {
     if (pieces_.has_experts())
       experts_.emplace(zero::initialize(model, maker(task),
-                                        experts_config(engine_config(zero, task)), *zero.sharing,
-                                        model_parallel(true)));
+                                        experts_config(engine_config(zero, task, form)),
+                                        *zero.sharing, model_parallel(true)));
     call_every_expert(model);
     rates_ = engine_.get_lr();
     note("initialised");
@@ -137,6 +146,15 @@ class ZeroEngine final : public TrainingEngine {
     // pass.
     if (experts_) experts_->before_backward();
     engine_.backward(loss, false);
+    if (experts_) experts_->after_backward();
+    note("backward");
+  }
+
+  void backward_by(const std::function<void()>& passes) override {
+    if (experts_) experts_->before_backward();
+    engine_.before_backward();
+    passes();
+    engine_.after_backward();
     if (experts_) experts_->after_backward();
     note("backward");
   }
@@ -191,8 +209,8 @@ class ZeroEngine final : public TrainingEngine {
             state.is_defined())
           result.optimizer_state.emplace_back(fmt::format("{}.{}", name, key),
                                               pieces_.local().whole(name, state).clone());
-    result.parameters = completed(std::move(result.parameters));
-    result.optimizer_state = completed(std::move(result.optimizer_state));
+    result.parameters = completed(form_, std::move(result.parameters));
+    result.optimizer_state = completed(form_, std::move(result.optimizer_state));
   }
 
  private:
@@ -232,17 +250,13 @@ class ZeroEngine final : public TrainingEngine {
     return pieces_.is_expert(name) ? *experts_ : engine_;
   }
 
-  std::vector<nn::NamedTensor> completed(std::vector<nn::NamedTensor> tensors) const {
-    return form_.spread ? (*form_.spread)->complete(tensors) : std::move(tensors);
-  }
-
   std::vector<nn::NamedTensor> whole_gradients() {
     Ledger::Uncharged host;
     std::vector<nn::NamedTensor> gradients;
     for (const std::string& name : pieces_.names())
       if (Tensor gradient = engine_of(name).safe_get_full_grad(name); gradient.is_defined())
         gradients.emplace_back(name, pieces_.local().whole(name, gradient).clone());
-    return completed(std::move(gradients));
+    return completed(form_, std::move(gradients));
   }
 
   void note(const char* what) {

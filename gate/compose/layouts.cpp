@@ -30,7 +30,7 @@ struct Candidate {
 
 // Sizes are the ranks of each form; 1 for a form that the layout doesn't have.
 struct Sizes {
-  std::int64_t rows = 1, expert = 1, context = 1, tensor = 1;
+  std::int64_t rows = 1, expert = 1, context = 1, tensor = 1, pipeline = 1;
 };
 
 using Candidates = std::vector<Candidate>;
@@ -125,7 +125,22 @@ void add_expert_forms(const Candidate& before, std::int64_t ranks, Candidates& r
   if (before.has("tensor")) add_experts_over(before, "tp", "expert@tensor", result);
 }
 
-Candidates candidates_of(const Sizes& sizes, bool has_experts) {
+// Puts stages over the outermost dim, in the order of each schedule.
+void add_pipeline_forms(const Candidate& before, std::int64_t ranks, Candidates& result) {
+  if (ranks == 1) return result.push_back(before);
+  for (const std::string& schedule : pipeline_schedules()) {
+    Candidate next = before;
+    next.words.insert(next.words.begin(), fmt::format("pipeline={}:{}", ranks, schedule));
+    next.forms.emplace_back("pipeline");
+    next.forms.push_back(schedule);
+    next.sizes.insert(next.sizes.begin(), ranks);
+    next.names.insert(next.names.begin(), "pp");
+    next.parallel.insert("pipeline", toml::table{{"mesh", "pp"}, {"schedule", schedule}});
+    result.push_back(std::move(next));
+  }
+}
+
+Candidates beside_pipeline(const Sizes& sizes, bool has_experts) {
   Candidates all(1);
   all = with_form(
       all, [&](const Candidate& one, Candidates& to) { add_row_forms(one, sizes.rows, to); });
@@ -141,16 +156,27 @@ Candidates candidates_of(const Sizes& sizes, bool has_experts) {
       all, [&](const Candidate& one, Candidates& to) { add_expert_forms(one, sizes.expert, to); });
 }
 
+Candidates candidates_of(const Sizes& sizes, bool has_experts) {
+  return with_form(beside_pipeline(sizes, has_experts), [&](const Candidate& one, Candidates& to) {
+    add_pipeline_forms(one, sizes.pipeline, to);
+  });
+}
+
 // Returns all splits of a number of ranks among the forms.
 std::vector<Sizes> splits_of(std::int64_t ranks, bool has_experts) {
   std::vector<Sizes> splits;
-  for (std::int64_t rows = 1; rows <= ranks; ++rows)
-    for (std::int64_t expert = 1; expert <= (has_experts ? ranks / rows : 1); ++expert)
-      for (std::int64_t context = 1; context <= ranks / rows / expert; ++context) {
-        std::int64_t tensor = ranks / rows / expert / context;
-        if (rows * expert * context * tensor == ranks)
-          splits.push_back({rows, expert, context, tensor});
-      }
+  auto add = [&](Sizes sizes, std::int64_t left) {
+    for (sizes.rows = 1; sizes.rows <= left; ++sizes.rows)
+      for (sizes.expert = 1; sizes.expert <= (has_experts ? left / sizes.rows : 1); ++sizes.expert)
+        for (sizes.context = 1; sizes.context <= left / sizes.rows / sizes.expert;
+             ++sizes.context) {
+          sizes.tensor = left / sizes.rows / sizes.expert / sizes.context;
+          if (sizes.rows * sizes.expert * sizes.context * sizes.tensor == left)
+            splits.push_back(sizes);
+        }
+  };
+  for (std::int64_t pipeline = 1; pipeline <= ranks; ++pipeline)
+    if (ranks % pipeline == 0) add({.pipeline = pipeline}, ranks / pipeline);
   return splits;
 }
 
@@ -184,6 +210,9 @@ class Enumeration {
       return refuse(layout.name,
                     "expected positions that the ranks of tensor divide, for sequence "
                     "parallelism");
+    if (std::string reason = why_no_pipeline(gate_, layout.run.parallel, layout.run.layout, node_);
+        !reason.empty())
+      return refuse(layout.name, std::move(reason));
     result_.fitting.push_back(std::move(layout));
   }
 
@@ -210,9 +239,12 @@ class Enumeration {
 }  // namespace
 
 const std::vector<std::string>& layout_forms() {
-  static const std::vector<std::string> forms = {"replicate", "fsdp",  "hsdp",    "zero1",
-                                                 "zero2",     "zero3", "context", "tensor",
-                                                 "sequence",  "expert"};
+  static const std::vector<std::string> forms = [] {
+    std::vector<std::string> all = {"replicate", "fsdp",   "hsdp",     "zero1",  "zero2",   "zero3",
+                                    "context",   "tensor", "sequence", "expert", "pipeline"};
+    for (const std::string& schedule : pipeline_schedules()) all.push_back(schedule);
+    return all;
+  }();
   return forms;
 }
 

@@ -14,7 +14,8 @@ struct ComposeLayout {
   // The forms with their numbers of ranks, from the outermost dim to the innermost:
   // "hsdp=2x2+expert@hsdp+context=2:ring:head_tail+tensor=2:sequence".
   std::string name;
-  // The same without numbers: "hsdp", "expert", "context", "tensor", "sequence".
+  // The same without numbers: "hsdp", "expert", "context", "tensor", "sequence". A
+  // pipeline has its schedule, too: "pipeline", "1F1B".
   std::vector<std::string> forms;
   GateSameAs run;
 
@@ -46,6 +47,8 @@ const std::vector<std::string>& layout_forms();
 
 // enumerate_layouts tries all layouts of a gate's model in which each rank has work of its own.
 // Ranks are split among, in this order,
+// - pipeline, with each schedule (pipeline=2:1F1B); a rank has two stages of those that take
+// several;
 // - replicate, fsdp, hsdp (fsdp over two dims) or zero of stages 1 to 3, over rows;
 // - expert, of a model with experts: over a dim of its own, or over that of another form
 // (expert@fsdp);

@@ -72,6 +72,49 @@ void read_tensor(GateTable& table, const GateLayout& layout, const nn::ModelNode
   parallel.tensor = std::move(tensor);
 }
 
+// Refuses what a stage of a pipeline can't do: it reduces its gradients once a step.
+void check_stages(const GateTable& table, const GateParallel& parallel) {
+  if (parallel.zero && !parallel.zero->file.empty())
+    table.reject_value("pipeline", "zero as a table", "the path of a file");
+  if (parallel.zero && parallel.zero->stage() > 1)
+    table.reject_value("pipeline",
+                       "zero of stage 0 or 1: from stage 2 on gradients are partitioned after each "
+                       "micro-batch, which a pipeline adds up first, and DeepSpeed refuses it, too",
+                       fmt::format("zero of stage {}", parallel.zero->stage()));
+  if (!parallel.fsdp) return;
+  const ShardedSettings& settings = parallel.fsdp->settings;
+  if (settings.sync != SyncMode::last)
+    table.reject_value("pipeline",
+                       "fsdp.sync = \"last\": a stage reduces its gradients once a step",
+                       "\"" + std::string(to_string(settings.sync)) + "\"");
+  if (settings.backward_end != BackwardEnd::automatic)
+    table.reject_value("pipeline",
+                       "no fsdp.finalize_backward: the schedule ends the backward pass of a stage",
+                       "\"" + std::string(to_string(settings.backward_end)) + "\"");
+  if (!settings.reshard_after_backward)
+    table.reject_value(
+        "pipeline", "no fsdp.reshard_after_backward: the schedule says when a stage is resharded",
+        "false");
+}
+
+// Reads parallel.pipeline. The ranks of its dim take the same rows, and have other parts of the
+// model, so no other form may use it.
+void read_pipeline(GateTable& table, const GateLayout& layout, const nn::ModelNode& model,
+                   GateParallel& parallel) {
+  auto key = table.table("pipeline");
+  if (!key) return;
+  GatePipeline pipeline = read_gate_pipeline(*key, layout, model);
+  std::vector<std::string> others = parallel.row_dims();
+  if (parallel.context) others.push_back(parallel.context->mesh);
+  if (parallel.tensor) others.push_back(parallel.tensor->mesh);
+  if (parallel.expert) others.push_back(parallel.expert->mesh);
+  if (is_dim_of(others, pipeline.mesh))
+    table.reject_value("pipeline", "a dim of its own, over which nothing else is cut",
+                       pipeline.mesh);
+  check_stages(table, parallel);
+  parallel.pipeline = std::move(pipeline);
+}
+
 }  // namespace
 
 std::vector<std::string> GateParallel::row_dims() const {
@@ -96,7 +139,8 @@ std::string_view GateParallel::form() const {
   if (zero) return stages[zero->stage()];
   if (fsdp || replicate) return fsdp ? "fsdp" : "replicate";
   if (context || tensor) return context ? "context" : "tensor";
-  return expert ? "expert" : "single_device";
+  if (expert) return "expert";
+  return pipeline ? "pipeline" : "single_device";
 }
 
 GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
@@ -124,7 +168,7 @@ GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
   std::string checkpointing = table.word("activation_checkpointing", "none", {"none", "blocks"});
   read_expert(table, layout, model, parallel);
   read_tensor(table, layout, model, parallel);
-  table.refuse("pipeline", "pipeline parallelism");
+  read_pipeline(table, layout, model, parallel);
   table.finish();
   parallel.checkpoint_blocks = checkpointing == "blocks";
   if (parallel.checkpoint_blocks && !has_kind(model, "block"))

@@ -7,6 +7,7 @@
 #include "gate/tables/context.h"
 #include "gate/tables/expert.h"
 #include "gate/tables/fsdp.h"
+#include "gate/tables/pipeline.h"
 #include "gate/tables/tensor.h"
 #include "gate/tables/zero.h"
 
@@ -20,7 +21,7 @@ struct GateReplicate {
 };
 
 // GateParallel is the table [parallel]. It has at most one of replicate, fsdp and zero, together
-// with any of context, tensor and expert.
+// with any of context, tensor, expert and pipeline.
 struct GateParallel {
   std::optional<GateReplicate> replicate;
   std::optional<GateFsdp> fsdp;
@@ -28,14 +29,15 @@ struct GateParallel {
   std::optional<GateContext> context;
   std::optional<GateTensor> tensor;
   std::optional<GateExpert> expert;
+  std::optional<GatePipeline> pipeline;
   bool checkpoint_blocks = false;
 
   // row_dims returns the mesh dims over which the rows of a micro-batch are cut, and parts the
   // number of parts.
   std::vector<std::string> row_dims() const;
   std::int64_t parts(const GateLayout& layout) const;
-  // form returns "single_device", "replicate", "fsdp", "zero0" to "zero3", "context", "tensor" or
-  // "expert".
+  // form returns "single_device", "replicate", "fsdp", "zero0" to "zero3", "context", "tensor",
+  // "expert" or "pipeline".
   std::string_view form() const;
   // has_schedule is true if a schedule fetches and releases parameters, as in ZeRO stage 3.
   bool has_schedule() const { return zero && zero->stage() == 3; }

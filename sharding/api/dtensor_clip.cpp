@@ -171,6 +171,13 @@ Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const ClipOptions& op
                        CallSite site) {
   NoGrad mode;
   Tensor norm = total_norm(parameters, options.norm_type, options.own, site);
+  clip_grads_with_norm_(parameters, norm, options);
+  return norm;
+}
+
+void clip_grads_with_norm_(gsl::span<const Tensor> parameters, const Tensor& norm,
+                           const ClipOptions& options) {
+  NoGrad mode;
   Tensor divisor = add(norm, options.eps);
   Tensor scale = clamp_max(div(full_like(norm, options.max_norm), divisor), 1.0);
   for (const Listed& one : listed(parameters, options.own)) {
@@ -183,7 +190,6 @@ Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const ClipOptions& op
     Tensor owner = one.parameter;
     set_grad(owner, clipped);
   }
-  return norm;
 }
 
 }  // namespace simmesh

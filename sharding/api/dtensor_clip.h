@@ -44,4 +44,8 @@ struct ClipOptions {
 Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const ClipOptions& options,
                        CallSite site = CallSite::here());
 
+// clip_grads_with_norm_ does so with a norm that is known, which may be that of more parameters.
+void clip_grads_with_norm_(gsl::span<const Tensor> parameters, const Tensor& norm,
+                           const ClipOptions& options);
+
 }  // namespace simmesh

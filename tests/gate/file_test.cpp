@@ -102,9 +102,7 @@ TEST(GateFile, UnknownKeysNameTheNearest) {
   expect_bad("[faults]\nkil = {}\n", 2, "the nearest known key is 'faults.kill'");
 }
 
-// Keys for features that this program doesn't have are refused by name.
 TEST(GateFile, RefusesWhatItDoesNotHave) {
-  expect_bad("[parallel]\npipeline = {}\n", 2, "the key 'parallel.pipeline' needs");
   expect_bad("[expect]\nsame_as = [\"zero4\"]\n", 2,
              "'zero3' or a table with mesh and parallel, got 'zero4'");
 }

@@ -49,7 +49,7 @@ TEST(GateParallel, RefusesFormsThatDontGoTogether) {
   expect_error([] { parallel_of("zero = {}\nfsdp = {}"); }, ErrorKind::value_error,
                "one of fsdp, replicate and zero");
   expect_error([] { parallel_of("pipeline = {}"); }, ErrorKind::value_error,
-               "pipeline parallelism");
+               "a row of blocks or layers");
   expect_error([] { parallel_of("activation_checkpointing = \"blocks\""); }, ErrorKind::value_error,
                "for a model without blocks");
   expect_error([] { parallel_of("data = {}"); }, ErrorKind::value_error, "parallel.data");

@@ -12,7 +12,7 @@
 #include "sharding/redistribute/redistribute_refusals.h"
 #include "tools/commands.h"
 #include "tools/lost_trace.h"
-#include "tools/pipeline_plan.h"
+#include "tools/pipeline_plan_options.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
 #include "tools/whole_number.h"
@@ -28,7 +28,7 @@ struct PlanArguments {
   std::int64_t devices_per_host = 1;
   std::string picture;
   OutputOptions output;
-  PipelinePlan pipeline;
+  PipelinePlanOptions pipeline;
 };
 
 // Reads "2x4"; an empty text is the shape of a scalar.

@@ -8,9 +8,9 @@
 
 namespace simmesh {
 
-// PipelinePlan is `simmesh plan --pipeline NAME`: the orders of a pipeline schedule, its peaks and
+// PipelinePlanOptions is `simmesh plan --pipeline NAME`: the orders of a pipeline schedule, its peaks and
 // its bubble.
-struct PipelinePlan {
+struct PipelinePlanOptions {
   std::string schedule;  // empty where another plan is asked for
   std::int64_t ranks = 0;
   std::int64_t microbatches = 0;

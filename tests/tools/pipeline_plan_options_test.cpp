@@ -13,7 +13,7 @@ using testing::TemporaryFolder;
 const std::string zbv = "plan --pipeline ZBVZeroBubble --ranks 2 --microbatches 4";
 
 // If this fails, the command shows another schedule than the one that is asked for.
-TEST(PipelinePlan, PrintsOrdersPeaksAndTheBubble) {
+TEST(PipelinePlanOptions, PrintsOrdersPeaksAndTheBubble) {
   auto run = run_program("plan --pipeline 1f1b --ranks 2 --microbatches 3");
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.output,
@@ -28,7 +28,7 @@ TEST(PipelinePlan, PrintsOrdersPeaksAndTheBubble) {
 }
 
 // If this fails, two stages a rank aren't the default where one would be refused.
-TEST(PipelinePlan, TakesStagesAndShowsAllActions) {
+TEST(PipelinePlanOptions, TakesStagesAndShowsAllActions) {
   EXPECT_NE(run_program(zbv).output.find("rank 1: stages 1, 2; peak activations 4;"),
             std::string::npos);
   EXPECT_NE(run_program(zbv + " --all-actions").output.find("1UNSHARD,2UNSHARD,1RECV_F0,1F0"),
@@ -42,7 +42,7 @@ TEST(PipelinePlan, TakesStagesAndShowsAllActions) {
   EXPECT_GT(plan["bubble"], 0.0);
 }
 
-TEST(PipelinePlan, DrawsAPicture) {
+TEST(PipelinePlanOptions, DrawsAPicture) {
   TemporaryFolder folder;
   std::string into = zbv + " --picture " + folder.path().string();
   EXPECT_EQ(run_program(into + "/zbv.svg").output, run_program(zbv).output);
@@ -51,14 +51,14 @@ TEST(PipelinePlan, DrawsAPicture) {
 }
 
 // The picture of docs/pipeline.md is the one that the command draws.
-TEST(PipelinePlan, DrawsThePictureOfThePage) {
+TEST(PipelinePlanOptions, DrawsThePictureOfThePage) {
   TemporaryFolder folder;
   run_program(zbv + " --picture " + (folder.path() / "zbv.svg").string());
   std::ifstream page(std::string(SIMMESH_SOURCE_DIR) + "/docs/pictures/pipeline.svg");
   EXPECT_EQ(folder.read("zbv.svg"), std::string(std::istreambuf_iterator<char>(page), {}));
 }
 
-TEST(PipelinePlan, RefusesWhatMakesNoSense) {
+TEST(PipelinePlanOptions, RefusesWhatMakesNoSense) {
   expect_refused("plan --pipeline 2F2B --ranks 2 --microbatches 3", "Unknown schedule name '2F2B'");
   expect_refused("plan --pipeline 1F1B --microbatches 3", "--ranks is required");
   expect_refused("plan --pipeline 1F1B --ranks 3", "--microbatches is required");

@@ -1,4 +1,4 @@
-#include "tools/pipeline_plan.h"
+#include "tools/pipeline_plan_options.h"
 
 #include <filesystem>
 
@@ -37,7 +37,7 @@ JsonValue pipeline_json(const pipeline::ScheduleReport& report) {
 
 }  // namespace
 
-void PipelinePlan::add_to(CLI::App& app) {
+void PipelinePlanOptions::add_to(CLI::App& app) {
   auto positive = whole_number(1, std::uint64_t(pipeline_actions_max));
   CLI::Option* name = app.add_option(
       "--pipeline", schedule,
@@ -58,7 +58,7 @@ void PipelinePlan::add_to(CLI::App& app) {
       ->needs(name);
 }
 
-void PipelinePlan::run(const OutputOptions& output, const std::string& picture) const {
+void PipelinePlanOptions::run(const OutputOptions& output, const std::string& picture) const {
   if (ranks == 0) throw CLI::RequiredError("--ranks");
   if (microbatches == 0) throw CLI::RequiredError("--microbatches");
   auto chosen = pipeline::schedule_class_from_string(schedule);

@@ -239,6 +239,8 @@ set(simmesh_bound_headers
   core/engine/run/run.h
   core/engine/reports/reported_run.h
   core/engine/seats/thread_host.h
+  core/engine/search/order_policy.h
+  core/engine/search/search_part.h
   # types of plain tensors
   sharding/typed/annotation.h
   sharding/typed/conversion.h

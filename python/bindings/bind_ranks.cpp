@@ -9,6 +9,7 @@
 #include "core/engine/shrink_schedule.h"
 #include "core/engine/world.h"
 #include "python/bindings/bindings.h"
+#include "python/bindings/order_search.h"
 #include "python/bindings/python_run.h"
 #include "python/bindings/python_site.h"
 
@@ -23,7 +24,8 @@ struct RunResult {
   std::uint64_t data_hash = 0;
   std::uint64_t schedule_hash = 0;
   std::uint64_t steps = 0;
-  std::string choices;
+  std::string choices, schedule;
+  bool depends_on_order = false;
   std::optional<std::string> kind;
   std::optional<RankId> rank;
   std::string message, details, report;
@@ -58,6 +60,7 @@ struct RunArguments {
   nb::object explain;
   // The call that runs the program again; the core's own line is for its command.
   std::optional<std::string> reproduce;
+  OrderSearch* search = nullptr;
 };
 
 // Adds what the program around the ranks knows about a standstill to its details.
@@ -71,10 +74,12 @@ void explain(Failure& failure, const nb::object& callable) {
   }
 }
 
-RunResult result_of(Outcome outcome, const RunArguments& arguments) {
+RunResult result_of(Outcome outcome, const RunArguments& arguments, bool is_split) {
   if (outcome.failure) explain(*outcome.failure, arguments.explain);
   RunResult result{outcome.data_hash, outcome.schedule_hash, outcome.steps,
                    choices_to_string(outcome.choices)};
+  result.schedule = (is_split ? "choices:split:" : "choices:") + result.choices;
+  result.depends_on_order = !outcome.touches.empty();
   if (!outcome.failure) return result;
   const Failure& failure = *outcome.failure;
   result.kind = name_of(failure.kind);
@@ -127,7 +132,9 @@ RunResult blocked_result(const PythonRun& host) {
   return result;
 }
 
-RunResult run(const RunArguments& arguments) {
+RunResult run(RunArguments arguments) {
+  bool is_split = arguments.search && arguments.search->splits_steps();
+  if (arguments.search) arguments.options.schedule = arguments.search->begin_run();
   auto running = std::make_unique<Running>(arguments);
   std::optional<Outcome> outcome;
   try {
@@ -141,7 +148,8 @@ RunResult run(const RunArguments& arguments) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(interruption.ptr())), interruption.ptr());
     throw nb::python_error();
   }
-  return result_of(*std::move(outcome), arguments);
+  if (arguments.search) arguments.search->end_run(*outcome);
+  return result_of(*std::move(outcome), arguments, is_split);
 }
 
 // The Waitable of a rank that parks.
@@ -163,9 +171,28 @@ class Parking final : public Waitable {
 // Returns a pointer that stays valid, for reports that outlive a call.
 const char* kept(const std::string& text) { return site_in(text, 0).file; }
 
+Access::Kind access_kind(const std::string& word) {
+  if (word == "change") return Access::Kind::change;
+  if (word == "add") return Access::Kind::add;
+  if (word == "ask") return Access::Kind::ask;
+  raise(ErrorKind::value_error, "python/touch", "expected change, add or ask, got '{}'", word);
+}
+
+// A rank that was parked looks again whether it may go on: which others came first can matter.
+void look_again(Rank& rank, const Access& access, const CallSite& site) {
+  Run& run = rank.run();
+  run.touches().mark_all_sensitive();
+  if (run.touches().splits_steps())
+    run.touch(rank, {&access, 1}, site);
+  else
+    run.touches().add(rank.id(), access.object);
+}
+
 bool park(const std::string& operation, const std::string& what, std::vector<RankId> missing,
-          std::optional<double> timeout) {
+          std::optional<double> timeout, std::optional<std::uint64_t> object,
+          const std::string& access) {
   Rank& rank = seat_of_run("park");
+  Access::Kind kind = access_kind(access);
   PythonRun& host = *PythonRun::of_this_thread();
   CallSite site = python_site();
   Parking parking(what, std::move(missing));
@@ -175,18 +202,33 @@ bool park(const std::string& operation, const std::string& what, std::vector<Ran
     run.begin_operation(rank, activity.operation, site);
     host.parked.push_back(rank.id());
     auto leave = [&] { std::erase(host.parked, rank.id()); };
+    bool is_woken = true;
     try {
-      if (!timeout) {
+      if (timeout)
+        is_woken = run.block_until(rank, activity, run.seconds() + *timeout);
+      else
         run.block(rank, activity);
-        return true;
-      }
-      if (run.block_until(rank, activity, run.seconds() + *timeout)) return true;
     } catch (...) {
       leave();
       throw;
     }
-    leave();
-    return false;
+    if (!is_woken) leave();
+    if (object) look_again(rank, {*object, kind}, site);
+    return is_woken;
+  });
+}
+
+void touch(std::uint64_t object, const std::string& word, bool in_step) {
+  Rank& rank = seat_of_run("touch");
+  CallSite site = python_site();
+  Access access{object, access_kind(word)};
+  without_lock([&] {
+    Run& run = rank.run();
+    run.touches().mark_sensitive(object);
+    if (!in_step)
+      run.touch(rank, {&access, 1}, site);
+    else
+      look_again(rank, access, site);
   });
 }
 
@@ -270,6 +312,10 @@ void bind_result(nb::module_& module) {
       .def_ro("steps", &RunResult::steps, "Choices of the schedule.")
       .def_ro("choices", &RunResult::choices,
               "The ranks in the order in which they got the turn, as `choices:` takes them.")
+      .def_ro("schedule", &RunResult::schedule,
+              "The words with which `run` makes the same run again.")
+      .def_ro("depends_on_order", &RunResult::depends_on_order,
+              "True if a result could depend on the order of what ranks do with one another.")
       .def_ro("kind", &RunResult::kind,
               "None, or why the run failed: error, deadlock, schedule, interrupt or blocked.")
       .def_ro("rank", &RunResult::rank, "The rank that failed first, in rank order; None for none.")
@@ -292,7 +338,7 @@ void bind_run(nb::module_& module) {
       [](nb::callable body, std::size_t ranks, const std::string& schedule, std::uint64_t seed,
          const std::string& arithmetic, const std::string& release, double timeout,
          std::string program, nb::object switched, nb::object explain,
-         std::optional<std::string> reproduce) {
+         std::optional<std::string> reproduce, OrderSearch* search) {
         check_ranks(ranks);
         return run({std::move(body),
                     {.ranks = ranks,
@@ -304,13 +350,14 @@ void bind_run(nb::module_& module) {
                      .program = std::move(program)},
                     std::move(switched),
                     std::move(explain),
-                    std::move(reproduce)});
+                    std::move(reproduce),
+                    search});
       },
       nb::arg("body"), nb::kw_only(), nb::arg("ranks"), nb::arg("schedule") = "fifo",
       nb::arg("seed") = 0, nb::arg("arithmetic") = "canonical", nb::arg("release") = "2.15",
       nb::arg("timeout") = 60.0, nb::arg("program") = "simmesh",
       nb::arg("switched").none() = nb::none(), nb::arg("explain").none() = nb::none(),
-      nb::arg("reproduce").none() = nb::none(),
+      nb::arg("reproduce").none() = nb::none(), nb::arg("search").none() = nb::none(),
       "Runs body(rank) on every rank, each on a thread of its own of which one runs at a time, "
       "and\n"
       "returns the outcome; what a body raises is the outcome's. `switched(rank, seat)` is called\n"
@@ -319,7 +366,8 @@ void bind_run(nb::module_& module) {
       "`timeout` seconds ends the run as blocked; 0 is for no limit. `explain()` is called when "
       "no\n"
       "rank can run, and returns lines for the report, which ends with how to `reproduce` the "
-      "failure.");
+      "failure.\n"
+      "With a `search` its next class is run, whatever the schedule.");
 }
 
 void bind_threads(nb::module_& module) {
@@ -360,10 +408,53 @@ void bind_threads(nb::module_& module) {
       "True if this thread only unwinds, because its run has ended.");
 }
 
+void bind_search(nb::module_& module) {
+  nb::class_<OrderSearch>(module, "Search",
+                          "A search through the classes of equivalent schedules of a program: each "
+                          "call of\n`run` with it runs one class.")
+      .def(nb::init<>())
+      .def_prop_ro("done", &OrderSearch::is_done, "True once all classes were run.")
+      .def_prop_ro("classes", &OrderSearch::classes, "Classes that were run.")
+      .def_prop_ro("given_up", &OrderSearch::given_up,
+                   "Runs before the search knew that the order of more operations matters.")
+      .def_prop_ro("estimate", &OrderSearch::estimate,
+                   "How many classes there are; exact once the search is done.")
+      .def_prop_ro("data_hash", &OrderSearch::data_hash, "Of the first class.")
+      .def_prop_ro("one_data_hash", &OrderSearch::one_data_hash,
+                   "True if all classes have the first one's.")
+      .def_prop_ro("has_failure", &OrderSearch::has_failure,
+                   "True if a class failed or has another data hash.")
+      .def_prop_ro("is_failure", &OrderSearch::is_failure,
+                   "True if the last run is the failure to report: the one that is reached by the\n"
+                   "shortest order of events.")
+      .def_prop_ro("depends_on_order", &OrderSearch::depends_on_order,
+                   "False if nothing in the first class depends on the order.");
+}
+
+void bind_parking(nb::module_& module) {
+  module.def(
+      "park", park, nb::arg("operation"), nb::arg("what"),
+      nb::arg("missing") = std::vector<RankId>(), nb::arg("timeout").none() = nb::none(),
+      nb::arg("object").none() = nb::none(), nb::arg("access") = "change",
+      "Blocks the thread until another one unparks its seat. Returns False where the\n"
+      "timeout, in seconds of virtual time, came first. The words, and the seats that could\n"
+      "end the wait, are for reports. Afterwards the thread looks at the `object`, as for "
+      "`touch`.");
+  module.def("touch", touch, nb::arg("object"), nb::arg("access") = "change",
+             nb::arg("in_step") = false,
+             "Lets the schedule choose, and tells that this thread uses an object that others use\n"
+             "too, by a number of 64 bits: a `change` depends on every other use of it, two that\n"
+             "`add` don't depend on each other, and two that `ask` don't. A use `in_step` is no\n"
+             "point of ordinary schedules.");
+  module.def("unpark", unpark, nb::arg("seat"),
+             "Wakes a seat that is parked. Returns False if it isn't.");
+}
+
 }  // namespace
 
 void bind_ranks(nb::module_& module) {
   bind_rank_ended(module);
+  bind_search(module);
   bind_result(module);
   bind_run(module);
   module.def(
@@ -398,16 +489,12 @@ void bind_ranks(nb::module_& module) {
       nb::arg("seconds"),
       "Suspends the rank for that much virtual time, which passes only when no rank can run.");
   module.def(
+      "run_number", [] { return seat_of_run("run_number").run().number(); },
+      "Tells the runs of the process apart.");
+  module.def(
       "virtual_time", [] { return seat_of_run("virtual_time").seconds(); },
       "Seconds of virtual time since the run began.");
-  module.def(
-      "park", park, nb::arg("operation"), nb::arg("what"),
-      nb::arg("missing") = std::vector<RankId>(), nb::arg("timeout").none() = nb::none(),
-      "Blocks the thread until another one unparks its seat. Returns False where the\n"
-      "timeout, in seconds of virtual time, came first. The words, and the seats that could\n"
-      "end the wait, are for reports.");
-  module.def("unpark", unpark, nb::arg("seat"),
-             "Wakes a seat that is parked. Returns False if it isn't.");
+  bind_parking(module);
   module.def(
       "record",
       [](std::uint64_t word) {

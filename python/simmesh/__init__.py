@@ -110,8 +110,9 @@ from simmesh.rules import (
     rulecheck,
 )
 from simmesh.rules.marks import rule
+from simmesh.shared import Shared
 from simmesh.spmd import SpmdFailure, spmd, spmd_run
-from simmesh.world import World
+from simmesh.world import WholeExploration, World
 
 __version__ = _core.version
 
@@ -153,12 +154,14 @@ __all__ = [
     "RuleVerdict",
     "SampleVerdict",
     "Shard",
+    "Shared",
     "SpmdFailure",
     "StridedShard",
     "TableValidation",
     "Tensor",
     "Validation",
     "Verification",
+    "WholeExploration",
     "Work",
     "World",
     "ZeroConfig",

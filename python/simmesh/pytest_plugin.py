@@ -33,10 +33,14 @@ from typing import Any, Callable
 import pytest
 
 from simmesh import one_device, replay_file, rules
+from simmesh.exploration import CERTIFICATE
 from simmesh.one_device import Comparison
 from simmesh.spmd import Options, Result, check, settings, spmd_run
 
 _left: list[str] = []
+
+# The tests of which each text is true that says what was explored.
+_explored: dict[str, list[str]] = {}
 
 # The variable is set for the fresh process that runs the remaining tests.
 _continues = "SIMMESH_CONTINUES"
@@ -48,6 +52,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--simmesh-schedules", type=int, metavar="N", help="run tests of ranks under N schedules"
     )
+    group.addoption(
+        "--simmesh-explore", choices=("all",),
+        help="run tests of ranks under one schedule of each class of equivalent ones",
+    )  # fmt: skip
+    group.addoption(
+        "--simmesh-no-certificate", action="store_true",
+        help="run all schedules also where one run stands for all",
+    )  # fmt: skip
+    group.addoption(
+        "--simmesh-jobs", type=int, metavar="N",
+        help="let N forked processes run the schedules of a test",
+    )  # fmt: skip
     group.addoption(
         "--simmesh-local", choices=("plain", "exact"), default="plain",
         help="the operators of ranks: PyTorch's own, or exact ones, which also report accesses to "
@@ -73,6 +89,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if schedules is not None and schedules < 1:
         raise pytest.UsageError(f"--simmesh-schedules: expected at least 1, got {schedules}")
     settings.schedules = schedules
+    settings.explore = config.getoption("--simmesh-explore")
+    settings.certificate = not config.getoption("--simmesh-no-certificate")
+    settings.jobs = config.getoption("--simmesh-jobs")
+    if settings.jobs is not None and settings.jobs < 1:
+        raise pytest.UsageError(f"--simmesh-jobs: expected at least 1, got {settings.jobs}")
+    _explored.clear()
+    settings.explored = lambda name, found: _explored.setdefault(found.text(), []).append(name)
     settings.local = config.getoption("--simmesh-local")
     cache = getattr(config, "cache", None)
     if cache is not None:
@@ -87,7 +110,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Forgets the options, for processes that run pytest more than once."""
-    settings.schedules = settings.replay = None
+    settings.schedules = settings.replay = settings.explore = settings.jobs = None
+    settings.certificate = True
+    settings.explored = lambda name, found: None
     settings.local = "plain"
 
 
@@ -146,6 +171,19 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     assert marker is not None
     check(functools.partial(pyfuncitem.obj, **arguments), Options(**marker.kwargs))
     return True
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says what was explored: of all tests for which one run stands for all schedules, and of each
+    that was to run all classes.
+    """
+    for text, names in _explored.items():
+        if text == CERTIFICATE:
+            count = f"{len(names)} test" + "s" * (len(names) != 1)
+            terminalreporter.write_line(f"simmesh: {count}: {text}")
+        elif "classes" in text or "class of" in text:
+            for name in names:
+                terminalreporter.write_line(f"simmesh: {name}: {text}")
 
 
 @pytest.fixture

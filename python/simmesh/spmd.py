@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, overload
 
 from simmesh import _core, replay_file
-from simmesh.exploration import Exploration, Trial, explore
+from simmesh.exploration import Exploration, Trial, explore, explore_all
 from simmesh.replay_file import Replay
 
 if TYPE_CHECKING:
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 #: The most ranks of a run.
 RANKS_MAX = 10_000
 
+
+# The options that are whole numbers, and the least of each.
+_WHOLE_NUMBERS = (
+    ("world_size", 1), ("schedules", 1), ("classes_max", 1), ("jobs", 1), ("seed", None)
+)  # fmt: skip
+# The options that say how many runs there are.
+_OF_MANY_RUNS = ("schedules", "explore", "classes_max", "certificate", "jobs")
 
 #: The ways in which the types of plain tensors are checked.
 TYPED = ("strict", "permissive", "strict, global", "permissive, global")
@@ -37,11 +44,18 @@ class SpmdFailure(AssertionError):
 
 @dataclass
 class Settings:
-    """The options of the test runner: the number of schedules, the operators of ranks where a
-    program doesn't choose them, one test to replay, and the folder for replays.
+    """The options of the test runner: the number of schedules, what is explored and by how many
+    processes, whether one run may prove all schedules, the operators of ranks where a program
+    doesn't choose them, one test to replay, and the folder for replays.
+
+    ``explored`` is called with the result of each exploration that didn't fail.
     """
 
     schedules: int | None = None
+    explore: str | None = None
+    certificate: bool = True
+    jobs: int | None = None
+    explored: Callable[[str, Exploration], None] = lambda name, found: None
     local: str = "plain"
     replay: Replay | None = None
     folder: Path = field(default_factory=lambda: Path(tempfile.gettempdir()) / "simmesh")
@@ -57,6 +71,10 @@ class Options:
 
     world_size: int = 4
     schedules: int = 20
+    explore: str | None = None
+    classes_max: int = 10_000
+    certificate: bool = True
+    jobs: int = 1
     arithmetic: str = "exact"
     release: str | None = None
     seed: int = 0
@@ -73,7 +91,7 @@ class Options:
         """Raises ValueError for options that are out of range. The run checks the names of
         arithmetics and releases.
         """
-        for name, least in (("world_size", 1), ("schedules", 1), ("seed", None)):
+        for name, least in _WHOLE_NUMBERS:
             value = getattr(self, name)
             is_whole = isinstance(value, Integral) and not isinstance(value, bool)
             if not is_whole or (least is not None and value < least):
@@ -91,6 +109,8 @@ class Options:
                 "[python/spmd] timeout: expected seconds, finite and not negative, got "
                 f"{self.timeout!r}"
             )
+        if self.explore not in (None, "all"):
+            raise ValueError(f"[python/spmd] explore: expected 'all' or None, got {self.explore!r}")
         if self.local not in ("plain", "exact"):
             raise ValueError(
                 f"[python/spmd] local: expected 'plain' or 'exact', got {self.local!r}"
@@ -112,11 +132,15 @@ class Options:
 class Result:
     """The result of ``spmd_run``: each rank's return value, the outcome of the run, and the
     operations that each rank started: ``calls[rank].count("all_reduce")``.
+
+    With ``explore="all"`` they are those of the run that failed, or of the first, and
+    ``exploration`` has the rest.
     """
 
     results: list[Any]
     outcome: _core.Outcome
     calls: list[Calls] = field(default_factory=list)
+    exploration: Exploration | None = None
 
     def expect(
         self, *, calls: Mapping[str, int] | None = None, nbytes: Mapping[str, int] | None = None
@@ -155,13 +179,19 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
             dist.all_reduce(tensor)
             assert tensor[0] == 4
 
-    The options are ``world_size``, ``schedules``, ``arithmetic``, ``release``, ``seed``,
+    The options are ``world_size``, ``schedules``, ``explore``, ``classes_max``, ``certificate``,
+    ``jobs``, ``arithmetic``, ``release``, ``seed``,
     ``isolate``, ``timeout`` (in seconds of wall time for which a rank keeps the turn), ``backend``,
     ``allow_strided``, ``local``, ``check_accesses``, ``typed`` and ``device``. With
     ``local="exact"`` every sharding has the bits of one device, and accesses to buffers of
     operations that were not waited for are reported unless ``check_accesses`` is False.
     ``typed="strict"`` checks the types that plain tensors have on mesh axes. ``device="cuda"``
     lets programs that ask for CUDA run on the CPU.
+
+    If nothing of the first run depends on the order, it stands for all schedules and no other is
+    made, unless ``certificate`` is False. ``explore="all"`` runs one schedule of each class of
+    equivalent ones, and fails if there are more than ``classes_max``. With ``jobs`` so many forked
+    processes run the schedules, which changes no result.
 
     All schedules must give equal bits, of the collectives' results and of the ranks' return values.
     The first failure is shortened and raised: a rank's exception as itself with the report as a
@@ -189,13 +219,18 @@ def spmd_run(
     the outcome.
 
     ``schedule_seed`` is the seed of a schedule that has random choices and names no seed, such as
-    ``pct:3``. The other options are those of ``spmd``. A failure doesn't raise: the outcome has it.
+    ``pct:3``. The other options are those of ``spmd``: with ``explore="all"`` all classes of
+    schedules are run. A failure doesn't raise: the outcome has it.
     """
     from simmesh.torch import Schedule
 
     chosen = Options(**options)
+    if chosen.explore is not None:
+        found = _explore(functools.partial(function, *arguments), chosen, "")
+        trial = found.failure or found.first
+        return Result(trial.results, trial.outcome, list(trial.calls), found)
     trial = _trial(
-        functools.partial(function, *arguments), chosen, Schedule(schedule, schedule_seed)
+        functools.partial(function, *arguments), chosen, "", Schedule(schedule, schedule_seed)
     )
     return Result(trial.results, trial.outcome, list(trial.calls))
 
@@ -203,24 +238,40 @@ def spmd_run(
 def check(program: Callable[[], Any], options: Options) -> None:
     """Explores the schedules of a program, or replays one, and raises the failure."""
     __tracebackhide__ = True
-    from simmesh.torch import Schedule, schedules_to_try
 
     name = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-    schedules: Iterable[Any] = schedules_to_try(settings.schedules or options.schedules)
+    found = _explore(program, options, name)
+    if found.failure is not None:
+        _fail(program, found, options, name)
+    if found.looks_for_all and not found.complete:
+        raise SpmdFailure(
+            f"[python/spmd] expected at most {options.classes_max} classes of equivalent "
+            f"schedules, got about {found.estimate:.3g}: none of {found.schedules} failed; "
+            "classes_max=N runs more, schedules=N only some"
+        )
+    settings.explored(name, found)
+
+
+def _explore(program: Callable[[], Any], options: Options, name: str) -> Exploration:
+    from simmesh.torch import Schedule, schedules_to_try
+
+    run = functools.partial(_trial, program, options, name)
     replay = settings.replay
     if replay is not None and replay.test == name:
         _expect_options_of(replay, options)
         schedules = [Schedule("fifo"), Schedule(replay.schedule, replay.schedule_seed)]
-    found = explore(
-        lambda schedule: _trial(program, options, schedule, name),
-        schedules,
-        runs_max=0 if replay is not None else 200,
-        shrinkable=lambda trial: (
-            replay is None and trial.outcome.kind not in ("blocked", "interrupt")
-        ),
-    )
-    if found.failure is not None:
-        _fail(program, found, options, name)
+        return explore(run, schedules, 0, lambda trial: False)
+
+    def shrinkable(trial: Trial) -> bool:
+        return replay is None and trial.outcome.kind not in ("blocked", "interrupt")
+
+    runs_max = 0 if replay is not None else 200
+    if settings.explore or options.explore:
+        return explore_all(run, options.classes_max, runs_max, shrinkable)
+    schedules = list(schedules_to_try(settings.schedules or options.schedules))
+    takes_certificate = settings.certificate and options.certificate and len(schedules) > 1
+    jobs = settings.jobs or options.jobs
+    return explore(run, schedules, runs_max, shrinkable, takes_certificate, jobs)
 
 
 def _expect_options_of(replay: Replay, options: Options) -> None:
@@ -233,7 +284,14 @@ def _expect_options_of(replay: Replay, options: Options) -> None:
             )
 
 
-def _trial(program: Callable[[], Any], options: Options, schedule: Any, test: str = "") -> Trial:
+def _trial(
+    program: Callable[[], Any],
+    options: Options,
+    test: str,
+    schedule: Any,
+    watch: str | None = None,
+    search: _core.Search | None = None,
+) -> Trial:
     import torch.distributed as dist
 
     from simmesh.torch import run
@@ -262,17 +320,21 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any, test: st
             dist.destroy_process_group()
         return result
 
-    call = _call(program, *_schedule_words(schedule), options)
+    text, seed = _schedule_words(schedule)
+    if text.startswith("choices:split:"):
+        watch = "asks"  # its steps are those of an exploration
+    call = _call(program, text, seed, options)
     release: dict[str, Any] = {} if options.release is None else {"release": options.release}
     ran = run(
-        body, options.world_size, schedule=schedule, seed=options.seed, isolate=options.isolate,
+        body, options.world_size, schedule=schedule or text, seed=options.seed,
+        isolate=options.isolate, watch=watch, program=program, search=search,
         allow_strided=options.allow_strided, arithmetic=options.arithmetic, timeout=options.timeout,
         local=options.local, check_accesses=options.check_accesses, device=options.device,
         reproduce=f"pytest '{test}'" if test else call, **release,
     )  # fmt: skip
     if ran.outcome.kind == "blocked":
         settings.spoiled = ran.outcome.message
-    return Trial(schedule, ran.outcome, ran.results, ran.calls)
+    return Trial(schedule, ran.outcome, ran.results, ran.calls, ran.unwatched)
 
 
 def _types_checked(typed: str | None) -> contextlib.AbstractContextManager[None]:
@@ -332,6 +394,8 @@ def _word(value: Any) -> int:
 
 
 def _schedule_words(schedule: Any) -> tuple[str, int]:
+    if schedule is None:  # the next class of a search
+        return "fifo", 0
     return (schedule, 0) if isinstance(schedule, str) else (schedule.text, schedule.seed)
 
 
@@ -359,7 +423,7 @@ def _call(program: Callable[[], Any], text: str, seed: int, options: Options) ->
         value = getattr(options, each.name)
         is_named = each.name in ("world_size", "arithmetic", "seed")
         default = settings.local if each.name == "local" else each.default
-        if each.name != "schedules" and (is_named or value != default):
+        if each.name not in _OF_MANY_RUNS and (is_named or value != default):
             words[each.name] = value
     named = [f"{name}={value!r}" for name, value in words.items()]
     function = getattr(program, "__qualname__", type(program).__qualname__)

@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Callable, TypeVar
 
 from simmesh import _core
 from simmesh._core import Outcome
 
 Result = TypeVar("Result")
+
+#: What an exploration says if one run proves all schedules.
+CERTIFICATE = (
+    "all schedules are equivalent: no receive from any source, no Work.is_completed, no "
+    "simmesh.Shared; other variables that ranks share are not watched"
+)
+
+
+@dataclass
+class WholeExploration:
+    """The result of running a body under one schedule of each class of equivalent ones.
+
+    ``classes`` counts the schedules that were run, one of each class, and ``given_up`` the runs
+    that count for nothing: those before a run showed that more matters than was known. ``complete``
+    is True if no class is left out; ``estimate`` says how many there are. ``first_failure`` is the
+    run that failed, or computed other bits, whose class is reached by the shortest order of events;
+    its ``schedule`` runs it again. ``certificate`` says why one run stands for all, if it does.
+    """
+
+    classes: int = 0
+    given_up: int = 0
+    complete: bool = False
+    estimate: float = 0.0
+    data_hash: int = 0
+    one_data_hash: bool = True
+    first_failure: Outcome | None = None
+    certificate: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """True if all classes were run, none failed, and all have the same bits."""
+        return self.complete and self.one_data_hash and self.first_failure is None
 
 
 class World:
@@ -55,6 +88,36 @@ class World:
 
         It doesn't raise the errors of the bodies: the first one is the outcome's failure.
         """
+        return self._run(body)
+
+    def explore(self, body: Callable[[int], object], runs_max: int = 100_000) -> WholeExploration:
+        """Runs the body under one schedule of each class of equivalent ones, each exactly once.
+
+        Two schedules are equivalent if they differ only in the order of steps that can't see each
+        other. Collectives and messages from named senders never depend on the order. Receives from
+        any source do, ``Work.is_completed``, and uses of ``simmesh.Shared``. Other variables that
+        ranks share aren't watched, and must not be kept from run to run. After ``runs_max`` classes
+        the exploration gives up being complete. The schedule of the world is not used.
+        """
+        search = _core.Search()
+        failure: Outcome | None = None
+        while not search.done and search.classes < runs_max:
+            outcome = self._run(body, search)
+            if outcome.kind == "blocked":
+                return WholeExploration(search.classes, search.given_up, first_failure=outcome)
+            if search.is_failure:
+                failure = outcome
+            elif not search.has_failure:
+                failure = None
+        certificate = ""
+        if search.done and search.classes == 1 and failure is None and not search.depends_on_order:
+            certificate = CERTIFICATE
+        return WholeExploration(
+            search.classes, search.given_up, search.done, search.estimate, search.data_hash,
+            search.one_data_hash, failure, certificate,
+        )  # fmt: skip
+
+    def _run(self, body: Callable[[int], object], search: _core.Search | None = None) -> Outcome:
         return _core.run(
             body,
             ranks=self.ranks,
@@ -64,6 +127,7 @@ class World:
             release=self.release,
             timeout=self.timeout,
             reproduce=self._call(body),
+            search=search,
         )
 
     def _call(self, body: Callable[[int], object]) -> str:

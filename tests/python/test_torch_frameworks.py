@@ -45,7 +45,8 @@ def on_gloo(folder: Path, *words: str) -> None:
 def on_ranks(folder: Path, *words: str) -> str:
     """Runs a program by ``simmesh torchrun``, under three schedules."""
     folder.mkdir()
-    options = ["--nproc-per-node", str(RANKS), "--schedules", "3", "--timeout", "300"]
+    options = ["--nproc-per-node", str(RANKS), "--schedules", "3", "--timeout", "300",
+               "--no-certificate"]  # fmt: skip
     return ended("-m", "simmesh", "torchrun", *options, *words, str(folder))
 
 
@@ -76,7 +77,8 @@ def test_accelerates_own_scripts_pass(script: str) -> None:
     """Would fail if a check of accelerate's own failed on ranks."""
     needs("accelerate")
     module = f"accelerate.test_utils.scripts.{script}"
-    options = ["--nproc-per-node", str(RANKS), "--timeout", "300", "--schedules", "2"]
+    options = ["--nproc-per-node", str(RANKS), "--timeout", "300", "--schedules", "2",
+               "--no-certificate"]  # fmt: skip
     text = ended("-m", "simmesh", "torchrun", *options, "-m", module)
     assert "isolated: accelerate" in text
     assert "2 schedules, data hash" in text

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from simmesh.exploration import Exploration, Trial, explore
+from simmesh import _core
+from simmesh.exploration import Exploration, Trial, explore, explore_all
 from simmesh.torch import Run, Schedule, run, schedules_to_try, torchrun_environment
 from simmesh.torch.failure_text import failure_text, notes
+from simmesh.torch.schedules import FIFO
 from simmesh.torch.script import program_of, read_module, read_script
 from simmesh.torch.spawned import SpawnedRun, spawns_ranks
 
@@ -31,7 +33,7 @@ def run_program(options: argparse.Namespace) -> int:
     try:
         schedules = _schedules(options)
         trials = _Trials(options)
-        found = explore(trials.run, schedules, shrinkable=lambda each: options.schedule is None)
+        found = _explore(options, trials, schedules)
     except (OSError, SyntaxError, ValueError) as error:
         print(f"simmesh.torch: {error}", file=sys.stderr)
         return 2
@@ -48,16 +50,55 @@ def run_program(options: argparse.Namespace) -> int:
         )
     for line in notes(None, trials.isolated):
         print(line, file=sys.stderr)
-    print(f"{found.schedules} schedules, data hash {found.first.outcome.data_hash:016x}")
+    print(f"{found.text()}, data hash {found.first.outcome.data_hash:016x}")
+    if found.looks_for_all and not found.complete:
+        print(
+            f"simmesh.torch: --classes-max: {options.classes_max} classes were run, and more are "
+            "left",
+            file=sys.stderr,
+        )
+        return 1
     return 0
+
+
+def _explore(
+    options: argparse.Namespace, trials: _Trials, schedules: list[Schedule]
+) -> Exploration:
+    def shrinkable(trial: Trial) -> bool:
+        return options.schedule is None and trial.outcome.kind not in ("blocked", "interrupt")
+
+    if options.explore is not None and options.schedule is None:
+        if trials.spawns:
+            raise ValueError(
+                "--explore: expected a script that runs on every rank, got one that starts its "
+                "ranks itself; --schedules runs some schedules of it"
+            )
+        return explore_all(trials.run, options.classes_max, shrinkable=shrinkable)
+    takes_certificate = (
+        options.certificate
+        and options.schedule is None
+        and len(schedules) > 1
+        and not trials.spawns
+    )
+    return explore(
+        trials.run,
+        schedules,
+        shrinkable=shrinkable,
+        certificate=takes_certificate,
+        jobs=options.jobs,
+    )
 
 
 def _schedules(options: argparse.Namespace) -> list[Schedule]:
     """The schedules to run under. Raises ValueError for a number below 1."""
     if options.schedule is not None:
         return [Schedule("fifo"), Schedule(options.schedule, options.schedule_seed)]
-    if options.schedules < 1:
-        raise ValueError(f"--schedules: expected a number of at least 1, got {options.schedules}")
+    for name in ("schedules", "jobs", "classes_max"):
+        if getattr(options, name) < 1:
+            word = name.replace("_", "-")
+            raise ValueError(
+                f"--{word}: expected a number of at least 1, got {getattr(options, name)}"
+            )
     return list(schedules_to_try(options.schedules))
 
 
@@ -72,20 +113,24 @@ class _Trials:
         is_module = options.module
         script = options.script
         self._program = read_module(script) if is_module else read_script(Path(script))
-        self._spawns = not is_module and spawns_ranks(self._program.path.read_bytes())
+        self.spawns = not is_module and spawns_ranks(self._program.path.read_bytes())
         self.made_groups = False
         self.isolated: tuple[str, ...] = ()
 
-    def run(self, schedule: Any) -> Trial:
-        """Raises OSError or SyntaxError where the script can't be read."""
+    def run(
+        self, schedule: Any, watch: str | None = None, search: _core.Search | None = None
+    ) -> Trial:
+        """Runs the script once. Raises OSError or SyntaxError where it can't be read."""
         self._runs += 1
         is_quiet = self._runs > 1
-        if not self._spawns:
+        if not self.spawns:
             options = self._options
             more = {"arguments_of": options.arguments_of} if "arguments_of" in options else {}
             program = program_of(self._program, options.arguments, is_quiet, **more)
-            ran = self._run_ranks(schedule, program, options.ranks)
-            return Trial(schedule, ran.outcome, ran.results)
+            ran = self._run_ranks(
+                schedule or FIFO, program, options.ranks, watch=watch, search=search
+            )
+            return Trial(schedule, ran.outcome, ran.results, unwatched=ran.unwatched)
         return self._run_host(schedule, is_quiet)
 
     def _run_host(self, schedule: Any, is_quiet: bool) -> Trial:
@@ -117,6 +162,9 @@ class _Trials:
 
     def _run_ranks(self, schedule: Any, body: Any, ranks: int, **more: Any) -> Run:
         options = self._options
+        text = schedule if isinstance(schedule, str) else schedule.text
+        if text.startswith("choices:split:"):
+            more["watch"] = "asks"  # its steps are those of an exploration
         per_node = options.ranks_per_node or ranks
         own = options.variables if "variables" in options else {}
         more.setdefault(
@@ -156,6 +204,14 @@ def parser() -> argparse.ArgumentParser:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of runs, which torchrun doesn't have."""
     parser.add_argument("--schedules", type=int, default=1, help="how many schedules to run under")
+    parser.add_argument("--explore", choices=("all",),
+                        help="run one schedule of each class of equivalent ones")  # fmt: skip
+    parser.add_argument("--classes-max", type=int, default=10_000,
+                        help="the most classes that --explore runs")  # fmt: skip
+    parser.add_argument("--no-certificate", dest="certificate", action="store_false",
+                        help="run all schedules also where one run stands for all")  # fmt: skip
+    parser.add_argument("--jobs", type=int, default=1,
+                        help="how many processes run the schedules")  # fmt: skip
     parser.add_argument("--schedule", help="one schedule to compare with first come first served")
     parser.add_argument("--schedule-seed", type=int, default=0, help="the seed of that schedule")
     parser.add_argument("--arithmetic", default="exact", help="how sums are added up")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simmesh import _core
+from simmesh.shared import number_of
 from simmesh.torch import rank_state
 from simmesh.torch.rank_state import Group
 
@@ -19,7 +20,8 @@ class _Gathering:
     knows.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.object = number_of(name)
         self.arrived: dict[int, int] = {}
         self.passed: bool | None = None
 
@@ -36,8 +38,8 @@ def monitored_barrier(
     state = rank_state.of_rank()
     group.monitored_barriers += 1
     key = (tuple(group.members), group.name, group.monitored_barriers)
-    gathering = state.shared.gatherings.setdefault(key, _Gathering())
-    _core.yield_now()
+    gathering = state.shared.gatherings.setdefault(key, _Gathering(f"monitored_barrier {key}"))
+    _core.touch(gathering.object)
     seat = _core.seat()
     assert seat is not None
     gathering.arrived[group.rank] = seat
@@ -53,7 +55,7 @@ def _await_all(
 ) -> None:
     while len(gathering.arrived) < group.size:
         missing = [rank for rank in range(group.size) if rank not in gathering.arrived]
-        if not _park(group, missing, end):
+        if not _park(group, gathering, missing, end):
             break
     missing = [rank for rank in range(group.size) if rank not in gathering.arrived]
     gathering.passed = not missing
@@ -80,7 +82,7 @@ def _await_verdict(group: Group, gathering: Any, end: float | None, timeout: int
         _core.unpark(gathering.arrived[0])
     while gathering.passed is None:
         missing = [rank for rank in range(group.size) if rank not in gathering.arrived]
-        if not _park(group, missing, end) and gathering.passed is None:
+        if not _park(group, gathering, missing, end) and gathering.passed is None:
             break
     if not gathering.passed:
         raise RuntimeError(
@@ -91,8 +93,12 @@ def _await_verdict(group: Group, gathering: Any, end: float | None, timeout: int
         )
 
 
-def _park(group: Group, missing: list[int], end: float | None) -> bool:
+def _park(group: Group, gathering: Any, missing: list[int], end: float | None) -> bool:
     left = None if end is None else max(0.0, end - _core.virtual_time())
     return _core.park(
-        "monitored_barrier", f"group {group.name}", [group.members[rank] for rank in missing], left
+        "monitored_barrier",
+        f"group {group.name}",
+        [group.members[rank] for rank in missing],
+        left,
+        gathering.object,
     )

@@ -84,9 +84,11 @@ class SharedState:
         self.allows_strided = allows_strided
         self.stores: dict[str, dict[str, bytes]] = {}
         self.foreign: list[threading.Thread] = []
-        self.store_waiters: set[int] = set()
+        self.store_waiters: dict[str, set[int]] = {}
         self.gatherings: dict[Any, Any] = {}
         self.joint_calls = JointCalls()
+        # The things that ranks used and no schedule knows of, with the first use in words.
+        self.unwatched: dict[str, str] = {}
 
 
 class _Recent(threading.local):
@@ -210,6 +212,18 @@ def calls_of_ranks() -> list[Calls]:
 def made_groups() -> bool:
     """True if a rank of the run made a process group."""
     return any(state.groups for state in _states.values())
+
+
+def unwatched() -> tuple[str, ...]:
+    """The things that ranks of the run used and no schedule knows of, each in words."""
+    if not _states:
+        return ()
+    shared = next(iter(_states.values())).shared
+    threads = [
+        f"rank {state.rank} started threads" for state in _states.values()
+        if state.has_started_threads or state.foreign
+    ]  # fmt: skip
+    return (*shared.unwatched.values(), *threads[:1])
 
 
 def explain_standstill() -> str:

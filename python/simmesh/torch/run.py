@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 from simmesh import _core
 from simmesh.spmd import RANKS_MAX
-from simmesh.torch import cuda, groups, kernels, operators, rank_state
+from simmesh.torch import cuda, groups, kernels, operators, rank_state, unwatched
 from simmesh.torch.blocked_rank import end_at_exit
 from simmesh.torch.calls import Calls
 from simmesh.torch.internal_files import internal_files
@@ -25,6 +25,7 @@ from simmesh.torch.isolation.rank_logging import HandlerLists
 from simmesh.torch.isolation.swap import Swap
 from simmesh.torch.isolation.thread import isolated_groups, rank_thread
 from simmesh.torch.schedules import FIFO, Schedule
+from simmesh.torch.shared_state import SharedState
 
 #: The seed that torch's generator has in a new process.
 TORCH_SEED = 67280421310721
@@ -39,7 +40,8 @@ class Run:
 
     ``made_groups`` is False if no rank made a process group: then none can have communicated.
     ``isolated`` are the packages whose state each rank had for itself. ``calls`` are the operations
-    that each rank started.
+    that each rank started. ``unwatched`` is what ranks used that no schedule knows of, in words, if
+    the run looked for that.
     """
 
     outcome: _core.Outcome
@@ -47,6 +49,7 @@ class Run:
     made_groups: bool = True
     isolated: tuple[str, ...] = ()
     calls: list[Calls] = field(default_factory=list)
+    unwatched: tuple[str, ...] = ()
 
 
 def torchrun_environment(rank: int, ranks: int, per_node: int | None = None) -> dict[str, str]:
@@ -80,10 +83,12 @@ def run(
     local: str = "plain",
     check_accesses: bool = True,
     device: str = "cpu",
+    watch: str | None = None,
+    program: Any = None,
     **options: Any,
 ) -> Run:
     """Runs ``body(rank)`` on every rank. ``options`` are those of the core: arithmetic, release,
-    timeout, program.
+    timeout, search.
 
     ``seed`` is added to the seed that torch's generator has in a new process, the same on every
     rank, and gives Python's and numpy's generators a different one on each. ``environment`` gives
@@ -93,6 +98,10 @@ def run(
     refuse or get wrong. ``local="exact"`` computes the operators of ranks with exact values, and
     reports accesses to buffers under way unless ``check_accesses`` is False. ``device="cuda"`` runs
     programs that ask for CUDA on the CPU.
+
+    ``watch="notes"`` looks for all that ranks could see in another order and that no schedule knows
+    of, from the variables of ``program`` on. ``watch="asks"`` lets the schedule choose at accesses
+    to buffers under way, and ``watch="all"`` does both.
 
     Runs of several threads of the host follow one another. Raises ValueError for more ranks than
     there can be threads.
@@ -108,9 +117,9 @@ def run(
         )
     results: list[Any] = [None] * ranks
     threads_of_ranks: dict[int, int] = {}
-    operators_of_ranks = functools.partial(_operators, local, check_accesses, device)
+    operators_of_ranks = functools.partial(_operators, local, check_accesses, device, watch)
 
-    def program(rank: int) -> None:
+    def run_rank(rank: int) -> None:
         threads_of_ranks[rank] = threading.get_ident()
         with rank_thread():
             state = rank_state.of_rank()
@@ -127,13 +136,17 @@ def run(
     shared = {
         "ranks": ranks, "seed": seed, "allows_strided": allow_strided, "timeout": timeout
     }  # fmt: skip
-    with _ONE_RUN, _isolation(shared, variables, isolate, device) as swap:
+    with _ONE_RUN, _isolation(shared, variables, isolate, device, watch) as swap:
+        looks = _Looks(program or body, swap) if watch in ("notes", "all") else None
         outcome = _core.run(
-            program, ranks=ranks, schedule=schedule.text, seed=schedule.seed,
-            switched=swap.switched, explain=rank_state.explain_standstill, **options,
+            run_rank, ranks=ranks, schedule=schedule.text, seed=schedule.seed,
+            switched=looks or swap.switched, explain=rank_state.explain_standstill, **options,
         )  # fmt: skip
         made_groups = rank_state.made_groups()
         calls = rank_state.calls_of_ranks()
+        noted = rank_state.unwatched() if looks is None else looks.noted()
+        if watch and local == "exact" and not check_accesses:
+            noted = (*noted, "accesses to buffers under way were not checked")
         isolated = tuple(packages.isolated())
         if outcome.ok:
             packages.check_all_were_there(
@@ -141,13 +154,47 @@ def run(
             )
     if outcome.kind == "blocked" and outcome.rank in threads_of_ranks:
         end_at_exit(threads_of_ranks[outcome.rank])
-    return Run(outcome, results, made_groups, isolated, calls)
+    return Run(outcome, results, made_groups, isolated, calls, noted)
+
+
+class _Looks:
+    """Looks at what ranks share whenever the turn passes from one to another."""
+
+    def __init__(self, program: Any, swap: Swap) -> None:
+        isolated = packages.KNOWN
+        self._state = SharedState(
+            program, lambda module: packages.belongs(module) or module.split(".")[0] in isolated
+        )
+        self._swap = swap
+        self._last: tuple[int, int] | None = None
+        self._changed = ""
+
+    def __call__(self, rank: int, seat: int) -> None:
+        last = self._last
+        if last is not None:
+            if not self._changed and (changed := self._state.look()):
+                self._changed = f"rank {last[0]} changed {changed}"
+            unwatched.look_at_locks(*last)
+        self._swap.switched(rank, seat)
+        self._state.swapped()
+        self._last = rank, seat
+
+    def noted(self) -> tuple[str, ...]:
+        """The things that ranks used and no schedule knows of."""
+        if not self._changed and self._last is not None and (changed := self._state.look()):
+            self._changed = f"rank {self._last[0]} changed {changed}"
+        own = [self._changed, self._state.unknown]
+        return (*filter(None, own), *rank_state.unwatched())
 
 
 @contextmanager
-def _operators(local: str, check_accesses: bool, device: str) -> Iterator[None]:
+def _operators(local: str, check_accesses: bool, device: str, watch: str | None) -> Iterator[None]:
     """The operators of a rank: torch's own, or exact ones, on the CPU or under CUDA's names."""
     with contextlib.ExitStack() as modes:
+        if watch is not None and local != "exact":
+            from simmesh.torch.watched_accesses import watched_accesses
+
+            modes.enter_context(watched_accesses(asks=watch != "notes"))
         if device == "cuda":
             modes.enter_context(cuda.operators())
         if local == "exact":
@@ -170,6 +217,7 @@ def _isolation(
     variables: Callable[[int], Mapping[str, str]],
     isolate: Sequence[str | tuple[Any, str]],
     device: str,
+    watch: str | None,
 ) -> Iterator[Swap]:
     patches = Patches()
     environment = Environment(variables)
@@ -179,6 +227,8 @@ def _isolation(
             catalogue.install(patches)
             if device == "cuda":
                 cuda.install(patches)
+            if watch is not None:
+                unwatched.install(patches)
             parts = catalogue.parts(TORCH_SEED + shared["seed"], environment, handlers, isolate)
             swap = Swap(parts, shared["ranks"])
             rank_state.begin(**shared)

@@ -9,6 +9,7 @@ from typing import Any, Callable
 import torch.distributed as dist
 
 from simmesh import _core
+from simmesh.shared import number_of
 from simmesh.torch import rank_state
 
 
@@ -29,8 +30,9 @@ class RankStore(dist.Store):
         state = rank_state.of_rank()
         state.stores.append(self)
         self._place = place
-        self._shared = state.shared
         self._values = state.shared.stores.setdefault(place, {})
+        self._object = number_of(f"store {place}")
+        self._waiters = state.shared.store_waiters.setdefault(place, set())
         self._timeout = timedelta(seconds=300)
 
     @property
@@ -44,7 +46,7 @@ class RankStore(dist.Store):
         return RankStore(self._place)
 
     def set(self, key: str, value: str | bytes | Sequence[int]) -> None:
-        _core.yield_now()
+        _core.touch(self._object)
         self._write(key, _bytes(value))
 
     def get(self, key: str) -> bytes:
@@ -52,7 +54,7 @@ class RankStore(dist.Store):
         return self._values[key]
 
     def add(self, key: str, value: int) -> int:
-        _core.yield_now()
+        _core.touch(self._object)
         total = int(self._values.get(key, b"0")) + value
         self._write(key, str(total).encode())
         return total
@@ -63,7 +65,7 @@ class RankStore(dist.Store):
         """Writes if the key has the expected value, or is missing and nothing is expected.
         Returns the value that is there.
         """
-        _core.yield_now()
+        _core.touch(self._object)
         expected, desired = _bytes(expected_value), _bytes(desired_value)
         found = self._values.get(key)
         if found == expected or (found is None and not expected):
@@ -72,11 +74,11 @@ class RankStore(dist.Store):
         return expected if found is None else found
 
     def check(self, keys: Sequence[str]) -> bool:
-        _core.yield_now()
+        _core.touch(self._object, "ask")
         return all(key in self._values for key in keys)
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        _core.yield_now()
+        _core.touch(self._object, "ask")
         self._wait_until(
             lambda: all(key in self._values for key in keys),
             lambda: f"for {[key for key in keys if key not in self._values]}",
@@ -84,19 +86,19 @@ class RankStore(dist.Store):
         )
 
     def delete_key(self, key: str) -> bool:
-        _core.yield_now()
+        _core.touch(self._object)
         return self._values.pop(key, None) is not None
 
     def num_keys(self) -> int:
-        _core.yield_now()
+        _core.touch(self._object, "ask")
         return len(self._values)
 
     def list_keys(self) -> list[str]:
-        _core.yield_now()
+        _core.touch(self._object, "ask")
         return list(self._values)
 
     def append(self, key: str, value: str | bytes) -> None:
-        _core.yield_now()
+        _core.touch(self._object)
         self._write(key, self._values.get(key, b"") + _bytes(value))
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
@@ -104,7 +106,7 @@ class RankStore(dist.Store):
         return [self._values[key] for key in keys]
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
-        _core.yield_now()
+        _core.touch(self._object)
         for key, value in zip(keys, values):
             self._write(key, _bytes(value))
 
@@ -122,7 +124,7 @@ class RankStore(dist.Store):
 
     def _write(self, key: str, value: bytes) -> None:
         self._values[key] = value
-        for seat in sorted(self._shared.store_waiters):
+        for seat in sorted(self._waiters):
             _core.unpark(seat)
 
     def _wait_until(
@@ -133,11 +135,17 @@ class RankStore(dist.Store):
         end = None if timeout is None else _core.virtual_time() + timeout.total_seconds()
         while not ready():
             left = None if end is None else max(0.0, end - _core.virtual_time())
-            self._shared.store_waiters.add(seat)
+            self._waiters.add(seat)
             try:
-                woken = _core.park("store wait", f"{what()} in {self._place}", timeout=left)
+                woken = _core.park(
+                    "store wait",
+                    f"{what()} in {self._place}",
+                    timeout=left,
+                    object=self._object,
+                    access="ask",
+                )
             finally:
-                self._shared.store_waiters.discard(seat)
+                self._waiters.discard(seat)
             if not woken and not ready():
                 raise dist.DistStoreError(
                     f"[torch/store] wait timeout after {timeout}, keys: expected them in "

@@ -122,7 +122,11 @@ class UnderWay:
             if does_write or (is_written and any(part.overlaps(other) for other in each.reads)):
                 if each.backward != -1 and _is_run_by_autograd():
                     continue
-                _report(func, each, is_written, does_write)
+                self.report(func, each, is_written, does_write)
+
+    def report(self, func: Operator, each: _Started, is_written: bool, does_write: bool) -> None:
+        """Raises RuntimeError for an access that could come too early."""
+        _report(func, each, is_written, does_write)
 
 
 def _is_written(argument: Any) -> bool:
@@ -151,6 +155,9 @@ def _report(func: Operator, started: _Started, is_written: bool, does_write: boo
         f"{access} a tensor that {started.name} at {started.site} {use}: expected a wait for that "
         "operation first, got none; check_accesses=False lets it pass"
     )
+
+
+part_of = _Part
 
 
 def _parts(values: Iterable[Any]) -> list[_Part]:

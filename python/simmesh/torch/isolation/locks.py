@@ -196,6 +196,11 @@ def _releasing(kind: Any) -> Callable[..., None]:
     return release
 
 
+def held_by(seat: int) -> str | None:
+    """The line since which a seat holds a lock, empty where it isn't known; None for none."""
+    return next((line for holder, line in _run.holders.values() if holder == seat), None)
+
+
 def is_held(lock: Any) -> bool:
     """True if a seat of the run holds a lock."""
     return id(lock) in _run.holders

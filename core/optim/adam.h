@@ -12,8 +12,8 @@ namespace simmesh::optim {
 // multiply-adds. The others have the bits of PyTorch's CPU kernels for float32 with vectors of 64
 // bytes, as far as its square roots are rounded correctly: exp_avg is a lerp, and squares, lerps
 // and added decay use fused multiply-adds. for_loop and foreach run the same kernels one after
-// another. The fused kernel adds the square of the elements after the last vector in another order,
-// so that its bits depend on how a parameter is cut.
+// another. The fused kernel, also that for float64 and 16 bits, adds the square of the elements
+// after the last 32 bytes in another order, so that its bits depend on how a parameter is cut.
 enum class AdamForm : std::uint8_t { plain, for_loop, foreach, fused };
 
 // AdamOptions are PyTorch's, and DeepSpeed's bias_correction.

@@ -4,6 +4,7 @@
 
 #include "core/autograd/variable.h"
 #include "core/optim/adam.h"
+#include "core/tensor/convert.h"
 #include "core/tensor/formula.h"
 
 namespace simmesh::optim {
@@ -127,6 +128,97 @@ TEST(AdamForms, OnlyTheFusedFormDependsOnTheCut) {
       return squares;
     };
     EXPECT_EQ(step({whole}) == step(pieces), form != AdamForm::fused) << int(form);
+  }
+}
+
+// TailRecord are the second moments of PyTorch 2.15.0's fused Adam after one step from `second`:
+// of elements in its vectors, and after them.
+struct TailRecord {
+  DType dtype;
+  double gradient, second, in_vectors, after;
+};
+
+// If this fails, the elements that vectors leave over have other bits than PyTorch's, in a size or
+// a dtype that no other test has: its loop over them runs in vectors of 32 bytes.
+TEST(AdamForms, TheTailOfTheFusedKernelBeginsAfterTheLast32Bytes) {
+  const TailRecord records[] = {
+      {DType::float64, -0x1.35281a692942ap-1, 0x1.9d0cf4eb06721p-9, 0x1.cc6d2dc426978p-9,
+       0x1.cc6d2dc426979p-9},
+      {DType::float32, -0x1.7380cp-2, 0x1.28ecb8p-11, 0x1.6da28cp-11, 0x1.6da28ep-11},
+      {DType::bfloat16, -0x1.bp+0, 0x1.38p-7, 0x1.96p-7, 0x1.94p-7},
+      {DType::float16, -0x1.35p+0, 0x1.64p-8, 0x1.c34p-8, 0x1.c3p-8}};
+  for (const TailRecord& record : records) {
+    std::int64_t vector = 32 / std::int64_t(bytes_per_element(record.dtype));
+    for (std::int64_t count = 1; count <= 5 * vector; ++count) {
+      AdamTensors tensors{
+          zeros({count}, record.dtype), full({count}, record.dtype, record.gradient),
+          zeros({count}, record.dtype), full({count}, record.dtype, record.second), 2};
+      adam_({&tensors, 1}, {.form = AdamForm::fused}, WeightDecay::added);
+      Tensor seconds = converted(tensors.exp_avg_sq, DType::float64);
+      for (std::int64_t i = 0; i < count; ++i)
+        ASSERT_EQ(seconds.values<double>()[std::size_t(i)],
+                  i < count - count % vector ? record.in_vectors : record.after)
+            << to_string(record.dtype) << ", element " << i << " of " << count;
+    }
+  }
+}
+
+// WideRecord are the bits of PyTorch 2.15.0's fused kernels after seven steps in float64.
+struct WideRecord {
+  WeightDecay decay;
+  bool amsgrad, maximize;
+  std::array<std::uint64_t, 15> parameter, exp_avg_sq;
+};
+
+// If this fails, a run in float64 differs from PyTorch's: the corrections of the moments are powers
+// that the C library rounds correctly.
+TEST(AdamForms, BitsInFloat64AreThoseOfPyTorch) {
+  const WideRecord records[] = {
+      {WeightDecay::decoupled,
+       false,
+       true,
+       {0xbfe372e83b6466e6U, 0xbf9fc0ca907fd047U, 0x3fe172e2f7c2db78U, 0xbfdcf4ac0ee80b04U,
+        0x3fc0040d582be61dU, 0x3fe66ad0526a05fbU, 0xbfd2dc5fdb193618U, 0x3fd21e9bce81f19dU,
+        0xbfe6ff82fa10fa91U, 0xbfc186b43e61c816U, 0x3fdbd37a6507c3b1U, 0xbfe20d47300d5051U,
+        0x3f90c8e399fbe10dU, 0x3fe2e0a1a6818960U, 0xbfd9db45d8cc694fU},
+       {0x3f57ce4d045b377eU, 0x3f574b57c1ef020bU, 0x3f58bca352592018U, 0x3f57440a3cab2428U,
+        0x3f58143d43418061U, 0x3f57a40201e926e0U, 0x3f5778c96e24f020U, 0x3f5797bfb35def1bU,
+        0x3f5747e7f1a0b145U, 0x3f5803ac2cca4e51U, 0x3f57781982646985U, 0x3f5877489db567faU,
+        0x3f574e6e1c1a178dU, 0x3f581a8d35441a0bU, 0x3f5796c294e6a173U}},
+      {WeightDecay::added,
+       true,
+       false,
+       {0xbfe3827bd2953c9eU, 0xbfa017e760b74d1aU, 0x3fe184f37b29d1fdU, 0xbfdcec5c68b5488bU,
+        0x3fbfe8690ede03e8U, 0x3fe6890e43a5d87eU, 0xbfd31a8d0bba928eU, 0x3fd1d90d4e42f145U,
+        0xbfe6f352fddd0bf4U, 0xbfc271cf602f1c8bU, 0x3fdc1fd9a6ba9357U, 0xbfe1e9ac216cbcb1U,
+        0x3f8e5eca5cd4eec0U, 0x3fe31665696f2957U, 0xbfda17c9980a3c17U},
+       {0x3f572dd2adffda16U, 0x3f57507703e8f8e4U, 0x3f5a67b53d8a01b1U, 0x3f576ebfef9da4e2U,
+        0x3f57d6c47385a23fU, 0x3f58cb1bd36b9282U, 0x3f5801c89ba50cd5U, 0x3f581944c3642c12U,
+        0x3f586caecb9f231cU, 0x3f57bd45649a2001U, 0x3f57a7b8d0d81cb1U, 0x3f5a2544f69671dfU,
+        0x3f5751515f91f5cbU, 0x3f5784907477dd7bU, 0x3f574817c9a1011bU}}};
+  for (const WideRecord& record : records) {
+    auto values = [](std::int64_t number) {
+      return converted(form_values(number), DType::float64).narrow({0, 0, 15}).clone();
+    };
+    Tensor parameter = values(0);
+    set_requires_grad(parameter);
+    Adam adam({parameter},
+              {.weight_decay = 0.1,
+               .amsgrad = record.amsgrad,
+               .maximize = record.maximize,
+               .form = AdamForm::fused},
+              record.decay);
+    for (std::int64_t step = 1; step <= 7; ++step) {
+      set_grad(parameter, values(step));
+      adam.step();
+    }
+    auto bits = [](const Tensor& tensor) {
+      std::array<std::uint64_t, 15> words{};
+      std::memcpy(words.data(), tensor.values<double>().data(), sizeof(words));
+      return words;
+    };
+    EXPECT_EQ(bits(parameter.detach()), record.parameter) << int(record.decay);
+    EXPECT_EQ(bits(adam.state(0).at("exp_avg_sq")), record.exp_avg_sq) << int(record.decay);
   }
 }
 

@@ -22,6 +22,7 @@ from torch._C._distributed_c10d import FakeProcessGroup
 from torch.nn.parallel import DistributedDataParallel
 
 from simmesh.torch import rank_state
+from simmesh.torch.isolation import packages
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.rank_state import Group, RankState
 from simmesh.torch.store import RankStore
@@ -87,9 +88,10 @@ def new_process_group(
 
     ``global_ranks_in_group`` is empty for the default group. Returns the group and its store, or
     ``GroupMember.NON_GROUP_MEMBER`` and None. Groups of the fake backend are PyTorch's own: a rank
-    makes them alone, for a world of any size, and their calls exchange nothing.
+    makes them alone, for a world of any size, and their calls exchange nothing. Those of a backend
+    that the program itself registered are the program's.
     """
-    if _is_fake(backend):
+    if _is_of_program(backend):
         return c10d._new_process_group_helper.__wrapped__(  # type: ignore[attr-defined]
             group_size, group_rank, global_ranks_in_group, backend, store, group_name,
             backend_options=backend_options, timeout=timeout, pg_tag=pg_tag, device_id=device_id,
@@ -111,8 +113,8 @@ def new_process_group(
         parent = state.groups.get(c10d._get_default_group())
         if parent is None:
             raise ValueError(
-                f"[torch/groups] {group_name}: expected the backend fake, as that of the default "
-                f"group, got {backend}"
+                f"[torch/groups] {group_name}: expected the backend of the default group, whose "
+                f"ranks aren't those of the run, got {backend}"
             )
         if parent.rank not in global_ranks_in_group:
             return c10d.GroupMember.NON_GROUP_MEMBER, None
@@ -216,9 +218,9 @@ def _make(
     return process_group
 
 
-def _is_fake(backend: str) -> bool:
+def _is_of_program(backend: str) -> bool:
     config = c10d.BackendConfig(c10d.Backend(backend))
-    return set(config.get_device_backend_map().values()) == {"fake"}
+    return rank_state.of_rank().backends.issuperset(config.get_device_backend_map().values())
 
 
 def _backend_config(backend: str) -> str:
@@ -274,6 +276,22 @@ def _message(message_of_torch: Any, function: str, *arguments: Any, **options: A
         return message_of_torch(function, *arguments, **options)
     except AttributeError:
         return {"func_name": function}
+
+
+def install_backends(patches: Patches) -> None:
+    """Notes which backends the programs of ranks register. Those of packages that a rank imports
+    aren't its own, nor those of PyTorch: simmesh stands in for them.
+    """
+    patches.around_in_ranks(c10d.Backend, "register_backend", _register_backend)
+
+
+def _register_backend(
+    of_torch: Any, name: str, func: Any, *arguments: Any, **options: Any
+) -> None:  # fmt: skip
+    of_torch(name, func, *arguments, **options)
+    of_pytorch = str(getattr(func, "__module__", "")).startswith("torch.")
+    if not of_pytorch and not packages.is_importing():
+        rank_state.of_rank().backends.add(name.lower())
 
 
 def install_coalescing(patches: Patches) -> None:

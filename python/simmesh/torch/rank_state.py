@@ -110,6 +110,8 @@ class RankState:
         self.groups: dict[Any, Group] = {}
         self.works = HeldWorks()
         self.stores: list[Any] = []
+        # The backends that the rank's program registered, which are its own code.
+        self.backends: set[str] = {"fake"}
         self.futures: list[PolledFuture] = []
         self.threads: list[StartedThread] = []
         self.has_started_threads = False

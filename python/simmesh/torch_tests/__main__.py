@@ -7,6 +7,7 @@ python -m simmesh.torch_tests --checkout ~/pytorch tensor/test_api.py
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import re
 import sys
@@ -17,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from simmesh.torch_tests.forked_files import FileRun, Verdict, run_file
+from simmesh.torch_tests.forked_files import FileRun, Limits, Verdict, run_file
 from simmesh.torch_tests.page import renew_page
 from simmesh.torch_tests.verdict_list import BAD, NOT_RUN, Reasons, VerdictList, read_list
 
@@ -40,6 +41,9 @@ def parser() -> argparse.ArgumentParser:
         "have no verdict in the list yet, or those that fail on ranks there")  # fmt: skip
     add("--jobs", type=int, default=1, metavar="N", help="files that run at the same time")
     add("--limit", type=float, default=120, metavar="S", help="seconds for each test")
+    add("--file-limit", type=float, default=math.inf, metavar="S", help="seconds after which no "
+        "other test of a file begins; --ids new goes on with the rest")  # fmt: skip
+    add("-k", metavar="EXPRESSION", default="", help="the tests to run, as pytest's -k says it")
     add("--list", type=Path, metavar="FILE", help="the list of verdicts to compare with")
     add("--reasons", type=Path, metavar="FILE", help="why tests fail on ranks alone")
     add("--renew", action="store_true", help="write the verdicts to the list, file by file")
@@ -110,10 +114,13 @@ class _Task:
         """Runs the file in forks of this process."""
         from simmesh.torch_tests.checkout import FileBody
 
-        on = self._options.on
-        body = FileBody(self._checkout, self._file, on == "ranks", not self._options.spawn)
+        options = self._options
+        on, limits = options.on, Limits(options.limit, options.file_limit)
+        body = FileBody(
+            self._checkout, self._file, on == "ranks", not options.spawn, options.k
+        )  # fmt: skip
         log = self._logs / f"{on}-{str(self._file).replace('/', '-')}.txt"
-        return str(self._file), run_file(body, log, self._options.limit, self._done, self._only)
+        return str(self._file), run_file(body, log, limits, self._done, self._only)
 
 
 def _choice(known: dict[str, list[str]], which: str, on_ranks: bool) -> tuple[set[str], set[str]]:

@@ -56,10 +56,13 @@ def files_of(checkout: Path, names: Sequence[str] = ()) -> list[Path]:
 class FileBody:
     """Runs pytest on a file, in the process that calls it. With ``on_ranks`` PyTorch's test cases
     start ranks; otherwise their processes are forks, which have imported PyTorch already.
+    ``chosen`` is an expression of pytest's option -k.
     """
 
-    def __init__(self, checkout: Path, file: Path, on_ranks: bool, forks: bool = True) -> None:
-        self._root, self._file = checkout / FOLDER, file
+    def __init__(
+        self, checkout: Path, file: Path, on_ranks: bool, forks: bool = True, chosen: str = ""
+    ) -> None:
+        self._root, self._file, self._chosen = checkout / FOLDER, file, chosen
         self._on_ranks, self._forks = on_ranks, forks
 
     def __call__(self, stream: TextIO, done: Collection[str], only: Collection[str]) -> None:
@@ -78,6 +81,7 @@ class FileBody:
         arguments = [
             str(path), "-c", str(configuration), "--rootdir", str(self._root), "--noconftest",
             "-p", "no:cacheprovider", "-q", "--color=no", "-rN", "-W", "ignore",
+            "-k", self._chosen,
         ]  # fmt: skip
         pytest.main(arguments, plugins=plugins)
         sys.stdout.flush()

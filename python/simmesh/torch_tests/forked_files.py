@@ -6,6 +6,7 @@ fork.
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import shutil
@@ -45,25 +46,37 @@ class FileRun:
 Body = Callable[[TextIO, Collection[str], Collection[str]], None]
 
 
+@dataclass(frozen=True)
+class Limits:
+    """Seconds for each test, and for the collection; and seconds after which no other test of a
+    file begins.
+    """
+
+    test: float
+    file: float = math.inf
+
+
 def run_file(
-    body: Body, log: Path, limit: float, done: Collection[str] = (), only: Collection[str] = ()
+    body: Body, log: Path, limits: Limits, done: Collection[str] = (), only: Collection[str] = ()
 ) -> FileRun:
     """Runs ``body`` in forks until all of its tests have a verdict: those of ``only``, or all, but
-    for those of ``done``. ``limit`` is in seconds, for each test and for the collection. What the
-    tests print goes to the file ``log``.
+    for those of ``done``. What the tests print goes to the file ``log``.
     """
     result = FileRun()
-    known = 0
-    while _run_fork(body, log, limit, (done, only), result) and len(result.verdicts) > known:
+    known, stop = 0, time.monotonic() + limits.file
+    while _run_fork(body, log, (limits.test, stop), (done, only), result):
+        if len(result.verdicts) == known or time.monotonic() > stop:
+            break
         known = len(result.verdicts)
     return result
 
 
 def _run_fork(
-    body: Body, log: Path, limit: float, ids: tuple[Collection[str], Collection[str]],
-    result: FileRun,
+    body: Body, log: Path, until: tuple[float, float],
+    ids: tuple[Collection[str], Collection[str]], result: FileRun,
 ) -> bool:  # fmt: skip
     """Runs one fork; returns whether another one has something left to do."""
+    limit, stop = until
     reader, writer = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -77,7 +90,8 @@ def _run_fork(
     try:
         for line in _lines(reader, child, lambda: reading.since + limit):
             reading.take(json.loads(line))
-            if reading.finished:
+            if reading.finished or ("end" in line and reading.since > stop):
+                reading.finished = True
                 break
     except TimeoutError:
         reading.give_up("late", f"took longer than {limit:g} s")

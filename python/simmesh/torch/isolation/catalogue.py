@@ -149,6 +149,7 @@ def install(patches: Patches) -> None:
             if name in vars(namespace):
                 patches.replace(namespace, name, kind)
     checked_groups.install(patches)
+    groups.install_backends(patches)
     groups.install_coalescing(patches)
     groups.install_logging(patches)
     locks.install(patches)

@@ -8,6 +8,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from torch.distributed import Backend
+
 # Modules, and folders of modules, whose names and classes are watched.
 _PATCHED = (
     "torch", "torch._tensor", "torch.autograd", "torch.autograd.function", "torch.autograd.graph",
@@ -35,8 +37,10 @@ class TorchNames:
 
     def changed(self) -> Iterator[Any]:
         """Yields the modules whose names have other values than when this was called last, and
-        their classes.
+        their classes. Where backends are registered is yielded each time.
         """
+        yield Backend
+        yield from (each for each in vars(Backend).values() if isinstance(each, (dict, list)))
         if self._seen != sys.modules:
             self._seen = dict(sys.modules)
             self._watched = [

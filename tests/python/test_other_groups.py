@@ -1,4 +1,6 @@
-"""Groups of PyTorch's fake backend in ranks, with which programs try a large world on one rank."""
+"""Groups that are not simmesh's: those of PyTorch's fake backend, with which programs try a large
+world on one rank, and those of a backend that the program registers.
+"""
 
 from __future__ import annotations
 
@@ -59,4 +61,42 @@ def test_a_group_of_ranks_in_a_fake_world_is_refused() -> None:
 
     outcome = run(body, 2).outcome
     assert not outcome.ok
-    assert "expected the backend fake, as that of the default group, got gloo" in outcome.report
+    assert "expected the backend of the default group" in outcome.report
+
+
+class Tenfold(dist.ProcessGroup):
+    """A group in Python that multiplies what it reduces by ten."""
+
+    def getBackendName(self) -> str:
+        return "tenfold"
+
+    def allreduce(self, tensors: list[torch.Tensor], options: object = None) -> dist.Work:
+        for tensor in tensors:
+            tensor.mul_(10)
+        future: torch.futures.Future[list[torch.Tensor]] = torch.futures.Future()
+        future.set_result(tensors)
+        return torch._C._distributed_c10d._create_work_from_future(future)
+
+
+def test_a_backend_that_a_rank_registers_is_its_own() -> None:
+    """Would fail if a rank saw the backend of another rank or of an earlier run, or if simmesh's
+    collectives replaced the program's own.
+    """
+
+    def body(rank: int) -> tuple[bool, str, float]:
+        seen = dist.is_backend_available("tenfold")
+        name = "tenfold" if rank < 2 else "gloo"
+        if rank < 2:
+            dist.Backend.register_backend(
+                "tenfold", lambda store, rank, size, timeout: Tenfold(rank, size), devices="cpu"
+            )
+        dist.init_process_group(name, rank=rank % 2, world_size=2, init_method=f"tcp://{name}:1")
+        tensor = torch.ones(1)
+        dist.all_reduce(tensor)
+        return seen, dist.get_backend(), tensor.item()
+
+    for _ in range(2):
+        ran = run(body, 4)
+        assert ran.outcome.ok, ran.outcome.report
+        assert ran.results == [(False, "tenfold", 10.0)] * 2 + [(False, "gloo", 2.0)] * 2
+    assert not dist.is_backend_available("tenfold")

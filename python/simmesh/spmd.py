@@ -7,7 +7,7 @@ import functools
 import os
 import shlex
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from inspect import isasyncgen, iscoroutine, isgenerator
 from numbers import Integral, Real

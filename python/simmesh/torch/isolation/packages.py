@@ -240,11 +240,6 @@ def begin_run(names: Iterable[str]) -> Packages:
     return _packages
 
 
-def is_importing() -> bool:
-    """True while the rank that has the turn imports a module."""
-    return _packages._importing.get(_packages._rank, 0) > 0
-
-
 def belongs(module: str) -> bool:
     """True for a module of which each rank of this run has its own contents."""
     return _packages._belongs(module)

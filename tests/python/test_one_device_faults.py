@@ -270,7 +270,7 @@ def test_a_buffer_that_is_replaced_is_compared_as_it_is_now() -> None:
 
     assert simmesh.same_as_one_device(lambda mesh: program(mesh, 1), ranks=2).equal
     line = first_line(report_of(lambda mesh: program(mesh, 2), dp=2))
-    assert "buffer Sequential.seen, at the end" in line and "2 times" in line
+    assert "buffer seen, at the end" in line and "2 times" in line
 
 
 def test_every_value_is_looked_at() -> None:

@@ -330,7 +330,7 @@ def test_a_race_is_found_under_cudas_names() -> None:
         return gradient
 
     options = {"world_size": RANKS, "device": "cuda"}
-    with pytest.raises(RuntimeError, match="aten.mul_ .* writes a tensor that allreduce at"):
+    with pytest.raises(RuntimeError, match=r"aten.mul_ .* writes a tensor that allreduce at"):
         simmesh.spmd(**options)(program)()
     with pytest.raises(simmesh.SpmdFailure, match=r"device='cuda'|expected equal bits"):
         simmesh.spmd(check_accesses=False, **options)(program)()

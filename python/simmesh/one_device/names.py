@@ -45,6 +45,7 @@ class Names:
         self._roots: dict[int, str] = {}
         self._of_parameter: dict[int, tuple[torch.Tensor, str]] = {}
         self._flat: dict[str, FlatParameter] = {}
+        self._strays: set[str] = set()
 
     def of_module(self, module: torch.nn.Module) -> str | None:
         """The name of a module; "" for the first root."""
@@ -118,10 +119,19 @@ class Names:
         count = sum(name.partition("#")[0] == kind for name in self._roots.values())
         return kind if count == 0 else f"{kind}#{count + 1}"
 
+    def add_stray(self, name: str, parameter: torch.Tensor) -> None:
+        """Names a parameter that an optimizer steps and that belongs to no module so far. If a
+        module that has it is called later, it gets that one's name.
+        """
+        self.add_parameter(name, parameter)
+        self._strays.add(name)
+
     def add_parameter(self, name: str, parameter: torch.Tensor) -> None:
         """Names a parameter, unless it has a name already, as one that is tied to another."""
         known = self.of_parameter(parameter)
-        if known is not None and known != name:
+        if known in self._strays and name not in self._strays:
+            self.parameters.pop(known, None)
+        elif known is not None and known != name:
             return
         before = self.parameters.get(name)
         # While FSDP2 has gathered a parameter, the module holds a plain tensor in its place.

@@ -266,7 +266,7 @@ def _name_parameters(notebook: Notebook, optimizer: torch.optim.Optimizer) -> No
         (index, each) for index, each in enumerate(parameters) if names.of_parameter(each) is None
     ]
     for index, each in strays:
-        names.add_parameter(f"parameter {index} of {kind}", each)
+        names.add_stray(f"parameter {index} of {kind}", each)
     if has_modules and strays and all(each.grad is None for _, each in strays):
         notebook.strays.append(notes.Stray(kind, len(strays), notebook.line()))
     elif has_modules and strays:

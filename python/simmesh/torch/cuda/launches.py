@@ -70,10 +70,12 @@ class Launches(TorchDispatchMode):
 
 def _note_copy(found: order.StreamOrder, key: order.Key, count: int,
                operands: list[tuple[torch.Tensor, bool]], is_async: bool) -> None:  # fmt: skip
-    """Notes the use of the host's operand of ``copy_``, unless the host waits for the copy."""
+    """Notes the use of the host's operand of ``copy_``, unless the host waits for the copy, as it
+    does for memory that isn't pinned.
+    """
     (target, _), (source, _) = operands
     on_host, is_target = (source, False) if _is_on_device(target) else (target, True)
-    if is_async and (is_target or devices.is_pinned(on_host)):
+    if is_async and devices.is_pinned(on_host):
         found.make(on_host, None)
         found.use(on_host, key, count, "aten.copy_", is_target)
     elif is_target:

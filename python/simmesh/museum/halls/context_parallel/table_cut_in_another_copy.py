@@ -48,5 +48,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(layouts=[{"cp": 2}]),
     wrong=wrong,
     right=right,
-    at_fault="Stage",
+    at_fault="output of Stage",
 )

@@ -58,5 +58,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(layouts=[{"cp": 2}]),
     wrong=wrong,
     right=right,
-    at_fault="Attention",
+    at_fault="output of Attention",
 )

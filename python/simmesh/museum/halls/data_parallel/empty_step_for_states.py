@@ -61,5 +61,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(ranks=2),
     wrong=wrong,
     right=right,
-    at_fault="Linear.weight",
+    at_fault="gradient of Linear.weight",
 )

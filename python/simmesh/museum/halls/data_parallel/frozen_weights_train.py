@@ -59,5 +59,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(ranks=2),
     wrong=wrong,
     right=right,
-    at_fault="0.weight",
+    at_fault="parameter 0.weight",
 )

@@ -62,5 +62,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(ranks=2),
     wrong=wrong,
     right=right,
-    at_fault="image.weight",
+    at_fault="gradient of image.weight",
 )

@@ -54,5 +54,5 @@ EXHIBIT = Exhibit(
     check=Replicas(layout={"replicate": 2, "shard": 1}),
     wrong=wrong,
     right=right,
-    at_fault="gradient of",
+    at_fault="gradient of Linear.weight",
 )

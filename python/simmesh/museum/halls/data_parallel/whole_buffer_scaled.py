@@ -58,5 +58,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(ranks=2),
     wrong=wrong,
     right=right,
-    at_fault="gradient of",
+    at_fault="gradient of 0.weight",
 )

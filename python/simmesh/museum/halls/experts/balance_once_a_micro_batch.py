@@ -64,5 +64,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(layouts=[{"dp": 2}]),
     wrong=wrong,
     right=right,
-    at_fault="gate",
+    at_fault="gradient of gate.weight",
 )

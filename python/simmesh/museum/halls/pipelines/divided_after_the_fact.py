@@ -84,5 +84,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(layouts=[{"pp": 2}]),
     wrong=wrong,
     right=right,
-    at_fault="gradient of ",
+    at_fault="gradient of the output of Stage",
 )

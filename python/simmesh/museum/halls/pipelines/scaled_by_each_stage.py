@@ -75,5 +75,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(layouts=[{"pp": 2}]),
     wrong=wrong,
     right=right,
-    at_fault="gradient of the output of",
+    at_fault="gradient of the output of layers.0",
 )

@@ -47,5 +47,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(layouts=[{"tp": 2}]),
     wrong=wrong,
     right=right,
-    at_fault="HeadNorm",
+    at_fault="parameter HeadNorm.weight",
 )

@@ -60,7 +60,7 @@ EXHIBIT = Exhibit(
     title="Both looked, both saw nothing",
     source="deepspeedai/DeepSpeed PR 7825",
     date="2026-01-30",
-    check=Schedules(ranks=1, schedules=10),
+    check=Schedules(ranks=1, schedules=20),
     wrong=wrong,
     right=right,
     at_fault="expected equal bits under every schedule",

@@ -8,12 +8,11 @@ from typing import Any, Callable
 import pytest
 import torch  # noqa: F401
 
-import published_layers as layers
 import published_trainings as trainings
 import simmesh
 from one_device_programs import Program
 
-DP, TP, CP, PP = {"dp": 2}, {"tp": 2}, {"cp": 2}, {"pp": 2}
+DP = {"dp": 2}
 
 #: The program, its fault, the layout, and texts of the first line of the report.
 Published = tuple[Callable[[str], Program], str, dict[str, int], str, str]
@@ -39,21 +38,6 @@ PUBLISHED: list[Published] = [
     (trainings.clipping, "counts replicas", DP, "gradient norm", "times one device's"),
     (trainings.clipping, "of each rank", DP, "gradient norm", "rank 0 and rank 1"),
     (trainings.clipping, "on one rank", DP, "clipped gradient of norm.weight", "rank 0 and rank 1"),
-    (layers.vocabulary, "local vocabulary", TP, "output of VocabularyLoss", ""),
-    (layers.vocabulary, "target without gradient", TP, "gradient of the output of 1", ""),
-    (layers.vocabulary, "input gradient not reduced", TP, "gradient of 0.weight",
-     "a part of a sum"),
-    (layers.multi_query, "drift", TP, "gradient of 1.k", "a part of a sum"),
-    (layers.grouped, "repeats heads", TP, "output of 1", ""),
-    (layers.routing, "own counts", DP, "buffer 1.load", ""),
-    (layers.routing, "counts again", DP, "buffer 1.load", "2 times"),
-    (layers.routing, "local tokens", DP, "gradient of the output of 0", "aten.add"),
-    (layers.towers, "detached", CP, "gradient of parts.tower.weight", "no rank has"),
-    (layers.packed, "places of one document", CP, "output of 0", ""),
-    (layers.selected, "right for one row", CP, "gradient of the output of 0", ""),
-    (layers.tied, "separate gradients", PP, "gradient of Ends.embed", "a part of a sum"),
-    (layers.stages, "scales again", PP, "gradient of the output of layers.1", "1/2 times"),
-    (layers.stages, "a layer twice", PP, "layers.", ""),
 ]  # fmt: skip
 
 

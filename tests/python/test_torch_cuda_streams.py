@@ -136,8 +136,10 @@ def test_uses_that_nothing_orders(
     told = str(ran.outcome.exception)
     assert told.startswith(f"[torch/cuda] rank 0: {use} at test_torch_cuda_streams.py:"), told
     assert verb in told and f"{earlier} at test_torch_cuda_streams.py:" in told, told
-    looks_away = {"world_size": 2, "device": CUDA, "backend": "nccl", "check_accesses": False}
-    assert simmesh.spmd_run(program, local=local, **looks_away).outcome.ok
+    ran = simmesh.spmd_run(
+        program, world_size=2, device=CUDA, backend="nccl", local=local, check_accesses=False
+    )
+    assert ran.outcome.ok
 
 
 def waits_for_streams() -> torch.Tensor:

@@ -90,7 +90,7 @@ class StreamOrder:
     freed: dict[Key, list[_Freed]] = field(default_factory=dict)
 
     def clock(self, key: Key) -> Clock:
-        """What has been done before the next work of a stream."""
+        """Returns the work that has been done before the next one of a stream."""
         return self.clocks.setdefault(key, {})
 
     def join(self, key: Key, clock: Clock) -> None:

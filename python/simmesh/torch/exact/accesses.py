@@ -162,8 +162,8 @@ def started(func: Operator, args: tuple[Any, ...], options: dict[str, Any], call
     under_way, state = scope.under_way, rank_state.current()
     if under_way is None or state is None:
         return call()
-    before, works = state.recent.works, []
-    state.recent.works = works
+    works: list[rank_state.StartedWork] = []
+    before, state.recent.works = state.recent.works, works
     try:
         result = call()
     finally:

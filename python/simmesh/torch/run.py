@@ -92,7 +92,8 @@ def run(
     attribute's name. ``allow_strided`` lets tensors with gaps into collectives, which gloo and NCCL
     refuse or get wrong. ``local="exact"`` computes the operators of ranks with exact values, and
     reports accesses to buffers under way unless ``check_accesses`` is False. ``device="cuda"`` runs
-    programs that ask for CUDA on the CPU.
+    programs that ask for CUDA on the CPU, and reports uses of a tensor on two streams that nothing
+    orders, unless ``check_accesses`` is False.
 
     Runs of several threads of the host follow one another. Raises ValueError for more ranks than
     there can be threads.
@@ -154,6 +155,8 @@ def _operators(local: str, check_accesses: bool, device: str) -> Iterator[None]:
             from simmesh.torch.exact.mode import exact_operators
 
             modes.enter_context(exact_operators(check_accesses))
+        if device == "cuda" and check_accesses:
+            modes.enter_context(cuda.order_of_streams())
         yield
 
 

@@ -1,9 +1,10 @@
-"""Sixty-four ranks train a recommender. Sixty-two of them wait in a collective of all. Two wait
-in one of a small group, and one of these two waits for a rank that is already in the large one.
-What held it there was a synchronization with the device that no one had written: copying a number
-to the host waits for all work before it, a collective of another group included. The report of
-torchrec shows two groups, each complete in its own log, and a job that stands still. It shows as
-a circle through both groups.
+"""In April 2026 a training of recommenders stood still. Sixty-two ranks had started an exchange
+in one group, and waited for it. Two had fallen behind: they waited for a reduction in another
+group, whose other members were among the sixty-two. What made them wait there was a
+synchronization that no one had written: turning a tensor into a list waits for all work before
+it. Each group is complete in its own log, and no rank does anything wrong by itself. torchrec
+made a benchmark of it: two groups, two collectives, another order. It shows as a circle through
+both groups, with the lines.
 """
 
 import torch
@@ -39,9 +40,9 @@ def right():
 EXHIBIT = Exhibit(
     title="Sixty-two here, two there",
     source="meta-pytorch/torchrec PR 4149",
-    date="2026-06",
+    date="2026-04-22",
     check=Schedules(ranks=4),
     wrong=wrong,
     right=right,
-    at_fault="dist.all_reduce(two, group=pair)",
+    at_fault="all_reduce #0 of 1 [2, 3]",
 )

@@ -11,7 +11,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from simmesh.torch import rank_state
+from simmesh.torch import groups, rank_state
 from simmesh.torch.cuda import devices, order, streams
 from simmesh.torch.exact.accesses import is_run_by_autograd
 
@@ -94,12 +94,13 @@ def _make(found: order.StreamOrder, key: order.Key, count: int, name: str, resul
 def _collective(
     found: order.StreamOrder, func: Any, args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Runs an operator of c10d on a stream of its own, after the stream that calls it."""
+    """Runs an operator of c10d on the stream of its group, after the stream that calls it."""
     state = rank_state.of_rank()
     before, state.recent.works = state.recent.works, []
     own = streams.current_stream()._key()
     found.launch(own)
-    key = ("group", state.started)
+    given = {argument.name: value for argument, value in _named(func, args, options)}
+    key = found.group_key(str(given.get("group_name") or _name_of_group(given)))
     found.join(key, found.clock(own))
     count = found.launch(key)
     name = _short(func._schema.name)
@@ -119,6 +120,11 @@ def _collective(
     if not works:
         found.join(own, found.clock(key))
     return result
+
+
+def _name_of_group(given: dict[str, Any]) -> str:
+    group = groups.group_of(given["process_group"]) if "process_group" in given else None
+    return "" if group is None else f"{group.name} {group.members}"
 
 
 def _short(name: str) -> str:

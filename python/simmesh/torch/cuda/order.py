@@ -28,6 +28,7 @@ Key = tuple[Any, int]
 Clock = dict[Key, int]
 
 _USES = "_simmesh_uses"
+_WORKS_MAX = 256
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,13 @@ class StreamOrder:
 
     clocks: dict[Key, Clock] = field(default_factory=dict)
     works: dict[int, tuple[Any, Clock]] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
+    groups: dict[str, Key] = field(default_factory=dict)
     freed: dict[Key, list[_Freed]] = field(default_factory=dict)
+
+    def group_key(self, name: str) -> Key:
+        """Returns the key of the stream on which a group's operations run."""
+        return self.groups.setdefault(name, ("group", len(self.groups)))
 
     def clock(self, key: Key) -> Clock:
         """Returns the work that has been done before the next one of a stream."""
@@ -192,7 +199,12 @@ class StreamOrder:
         )
 
     def begin_works(self, works: Iterable[Any], clock: Clock) -> None:
-        """Notes the operations of a collective with what is done when they end."""
+        """Notes the operations of a collective with what is done when they end. Those that were
+        waited for are kept for a while, since another stream may wait for them, too.
+        """
+        if len(self.works) > _WORKS_MAX:
+            self.works = {key: work for key, work in self.works.items() if key not in self.ended}
+            self.ended.clear()
         for work in works:
             for operation in work.operations:
                 self.works[id(operation)] = (operation, clock)
@@ -204,6 +216,7 @@ class StreamOrder:
         for operation in operations:
             _, clock = self.works.get(id(operation), (None, None))
             if clock is not None:
+                self.ended.add(id(operation))
                 self.join(streams.current_stream()._key(), clock)
 
 

@@ -119,17 +119,33 @@ class Card:
             if first < number < self._statement.lineno and self.at_fault in line
         ]
 
-    def load(self) -> Exhibit:
+    def load(self, seed: int = 0) -> Exhibit:
         """Runs the file and returns its exhibit. Reports name its lines as those of a user's file,
-        which a file of this package isn't.
+        which a file of this package isn't. ``seed`` is added to each seed in the file, so that its
+        programs have other data and parameters.
         """
         place = f"museum/{self.hall}/{self.name}.py"
         module = _module(f"simmesh.museum.halls.{self.hall}.{self.name}", self.path)
         lines = self.text.splitlines(keepends=True)
         linecache.cache[place] = (len(self.text), None, lines, place)
-        exec(compile(self.text, place, "exec"), module.__dict__)
+        tree = _Reseeded(seed).visit(ast.parse(self.text))
+        exec(compile(tree, place, "exec"), module.__dict__)
         exhibit: Exhibit = module.EXHIBIT
         return exhibit
+
+
+class _Reseeded(ast.NodeTransformer):
+    """Adds a number to the argument of each call of manual_seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if self.seed and isinstance(node.func, ast.Attribute) and node.func.attr == "manual_seed":
+            added = ast.BinOp(node.args[0], ast.Add(), ast.Constant(self.seed))
+            node.args[0] = ast.fix_missing_locations(ast.copy_location(added, node.args[0]))
+        return node
 
 
 def _module(name: str, path: Path) -> ModuleType:

@@ -23,9 +23,9 @@ def run(arguments: Sequence[str]) -> int:
         if options.task == "run":
             return _run(options)
         if options.task == "page":
-            return _page(Path(options.folder))
+            return _page(Path(options.folder), options.jobs)
         return _list(chosen(options.names if options.task == "list" else []))
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, OSError, ImportError, RuntimeError) as error:
         print(f"simmesh: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
 
@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
     from simmesh.museum.score import as_json, scores, totals
 
     found = []
-    for each in scores(chosen(options.names), options.jobs):
+    for each in scores(chosen(options.names), options.jobs, options.seed):
         found.append(each)
         if options.json:
             continue
@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> int:
     else:
         print(
             f"{total['found']} of {total['total']} found, {total['named']} named, "
-            f"{total['noisy']} noisy, {total['seconds']} s"
+            f"{total['noisy']} noisy, {total['seconds']} s, the longest {total['longest']} s"
         )
     return 0 if all(each.ok for each in found) else 1
 
@@ -79,10 +79,10 @@ def _print_indented(text: str) -> None:
         print(f"  {line}")
 
 
-def _page(folder: Path) -> int:
+def _page(folder: Path, jobs: int) -> int:
     from simmesh.museum.page import write
 
-    count = write(folder)
+    count = write(folder, jobs)
     print(f"{count} exhibits")
     return 0
 
@@ -97,10 +97,14 @@ def _parser() -> argparse.ArgumentParser:
     runs = tasks.add_parser("run", help="runs exhibits: is the bug found, and named?")
     runs.add_argument("names", nargs="*", metavar="NAME", help="of an exhibit or a hall")
     runs.add_argument("--jobs", type=_count, default=1, metavar="N", help="processes")
+    runs.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="added to the seeds of data and parameters"
+    )
     runs.add_argument("--json", action="store_true", help="one JSON object")
     runs.add_argument("--quiet", action="store_true", help="without the findings' texts")
     page = tasks.add_parser("page", help="writes the pages of the museum into a folder")
     page.add_argument("folder", metavar="FOLDER")
+    page.add_argument("--jobs", type=_count, default=1, metavar="N", help="processes")
     return parser
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from simmesh.museum import checks
 from simmesh.museum.collection import HALLS, Card, cards
+from simmesh.museum.score import excerpt, scores
 
 _INDEX = """\
 # The museum of silent bugs
@@ -23,7 +25,8 @@ simmesh museum run [NAME|HALL]      runs wrong and right programs: what is found
 ```
 
 `simmesh museum run` ends with status 0 if every bug is found and no right program has a finding.
-It takes `--jobs N`, `--json` and `--quiet`.
+It takes `--jobs N`, `--json` and `--quiet`. With `--seed N` all programs have other data and
+parameters.
 
 | check | is | expects |
 | --- | --- | --- |
@@ -42,22 +45,33 @@ _CHECKS = (
 )
 
 _WIDTH = 140
+_COMMAND = "run: simmesh museum run "
 
 
-def pages() -> dict[str, str]:
-    """The text of each page by its file's name."""
+def pages(findings: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The text of each page by its file's name. ``findings`` has the first lines of each exhibit's
+    finding.
+    """
     halls = {hall: [card for card in cards() if card.hall == hall] for hall in HALLS}
     filled = {hall: exhibits for hall, exhibits in halls.items() if exhibits}
-    found = {f"{hall}.md": _hall(hall, exhibits) for hall, exhibits in filled.items()}
+    found = {f"{hall}.md": _hall(hall, exhibits, findings) for hall, exhibits in filled.items()}
     return {"README.md": _index(filled), **found}
 
 
-def write(folder: Path) -> int:
-    """Writes the pages into a folder and returns the number of exhibits."""
+def write(folder: Path, jobs: int = 1) -> int:
+    """Runs the exhibits, writes the pages into a folder and returns the number of exhibits."""
+    found = {each.name: excerpt(each.finding) for each in scores(cards(), jobs)}
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pages().items():
+    for name, text in pages(found).items():
         (folder / name).write_text(text, encoding="utf-8")
-    return len(cards())
+    return len(found)
+
+
+def findings_in(folder: Path) -> dict[str, list[str]]:
+    """The findings that the pages in a folder show."""
+    text = "".join(each.read_text(encoding="utf-8") for each in sorted(folder.glob("*.md")))
+    blocks = re.findall(rf"{_COMMAND}(\w+)\n(.*?)\n?```", text, re.DOTALL)
+    return {name: lines.splitlines() for name, lines in blocks}
 
 
 def _index(halls: dict[str, list[Card]]) -> str:
@@ -86,13 +100,13 @@ def _table(hall: str, exhibits: Sequence[Card]) -> list[str]:
     return ["| exhibit | published as | seen by |", "| --- | --- | --- |", *rows]
 
 
-def _hall(hall: str, exhibits: Sequence[Card]) -> str:
+def _hall(hall: str, exhibits: Sequence[Card], findings: Mapping[str, Sequence[str]]) -> str:
     lines = [f"# {HALLS[hall]}", "[All halls](README.md)"]
     for card in exhibits:
         lines += ["", f"## {card.title}", f"{card.source}, {card.date}", "", _prose(card.story)]
         lines += ["", "```python", *_code(card), "```", "", "```text"]
-        lines += [f"check: {card.check}", f"at fault: {card.at_fault}"]
-        lines += [f"run: simmesh museum run {card.name}", "```"]
+        lines += [f"check: {card.check}", f"{_COMMAND}{card.name}"]
+        lines += [*(line.rstrip() for line in findings.get(card.name, ())), "```"]
     return "\n".join(lines) + "\n"
 
 

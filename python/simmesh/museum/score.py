@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from simmesh.museum.collection import Card
+
+_FOLLOWING = ("after it, ", "not compared", "schedule: ", "rank 0 failed: ", "chain: ")
+_EXCERPT_MAX = 6
 
 
 @dataclass(frozen=True)
@@ -41,14 +46,47 @@ class Score:
         return f"{words} {self.hall}/{self.name} ({self.seconds:.1f} s)"
 
 
-def score(card: Card) -> Score:
-    """Runs an exhibit's programs."""
-    exhibit = card.load()
+def score(card: Card, seed: int = 0) -> Score:
+    """Runs an exhibit's programs; ``seed`` is added to the seeds of their data."""
+    exhibit = card.load(seed)
     began = time.perf_counter()
-    finding = exhibit.check.find(exhibit.wrong) or ""
-    noise = exhibit.check.find(exhibit.right) or ""
+    finding, noise = (
+        _own_lines(exhibit.check.find(program)) for program in (exhibit.wrong, exhibit.right)
+    )
     seconds = time.perf_counter() - began
     return Score(card.name, card.hall, finding, noise, names(finding, card), seconds)
+
+
+def _own_lines(finding: str | None) -> str:
+    """A finding without the line that reproduces it, which calls the museum's own function."""
+    lines = (finding or "").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("reproduce: "))
+
+
+def excerpt(finding: str) -> list[str]:
+    """The first lines of a finding: what differs and where, without what follows."""
+    found = []
+    for line in finding.splitlines()[:_EXCERPT_MAX]:
+        if line.strip().startswith(_FOLLOWING):
+            break
+        found.append(line)
+    return found
+
+
+def warm_up() -> None:
+    """Lets the first exhibit take no longer than others: imports what checks need."""
+    import torch
+    import torch.distributed as dist
+
+    import simmesh
+
+    def program(mesh: Any) -> None:
+        total = torch.nn.Linear(2, 2)(torch.ones(2, 2)).sum()
+        dist.all_reduce(total.detach(), group=mesh.get_group())
+        total.backward()
+
+    with contextlib.suppress(simmesh.DiffersFromOneDevice):
+        simmesh.same_as_one_device(program, ranks=2)
 
 
 def names(finding: str, card: Card) -> bool:
@@ -66,26 +104,35 @@ def _has_place(text: str, place: str) -> bool:
     return any(not each[:1].isdigit() for each in rest)
 
 
-def scores(cards: Sequence[Card], jobs: int = 1) -> Iterator[Score]:
-    """The scores of exhibits, in their order. Several jobs are as many processes."""
+def scores(cards: Sequence[Card], jobs: int = 1, seed: int = 0) -> Iterator[Score]:
+    """The scores of exhibits, in their order. Several jobs are as many processes. Raises
+    RuntimeError for a process that ends without its scores.
+    """
     if jobs == 1 or len(cards) < 2:
-        yield from map(score, cards)
+        warm_up()
+        for card in cards:
+            yield score(card, seed)
         return
-    parts = [cards[job::jobs] for job in range(jobs) if cards[job::jobs]]
-    command = [sys.executable, "-m", "simmesh", "museum", "run", "--json"]
+    command = [sys.executable, "-m", "simmesh", "museum", "run", "--json", "--seed", str(seed)]
+    parts = [[card.name for card in cards[job::jobs]] for job in range(min(jobs, len(cards)))]
     running = [
-        subprocess.Popen(
-            [*command, *(card.name for card in part)], stdout=subprocess.PIPE, text=True
-        )
-        for part in parts
+        subprocess.Popen([*command, *names], stdout=subprocess.PIPE, text=True) for names in parts
     ]
-    found = {}
-    for process in running:
-        output = process.communicate()[0]
-        for each in json.loads(output)["exhibits"]:
-            found[each["name"]] = Score(**each)
+    found = {each["name"]: Score(**each) for process in running for each in _result_of(process)}
     for card in cards:
         yield found[card.name]
+
+
+def _result_of(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
+    output = process.communicate()[0]
+    try:
+        result: list[dict[str, Any]] = json.loads(output)["exhibits"]
+    except json.JSONDecodeError:
+        raise RuntimeError(
+            "[museum] expected the scores of a process, got none: it ended with status "
+            f"{process.returncode}"
+        ) from None
+    return result
 
 
 def as_json(found: Sequence[Score]) -> str:
@@ -101,4 +148,5 @@ def totals(found: Sequence[Score]) -> dict[str, float]:
         "noisy": sum(bool(each.noise) for each in found),
         "named": sum(each.named for each in found),
         "seconds": round(sum(each.seconds for each in found), 1),
+        "longest": round(max((each.seconds for each in found), default=0.0), 1),
     }

@@ -129,6 +129,9 @@ class RankState:
         # nobody looks at them.
         self.recent = _Recent()
         self.under_way: OperationsUnderWay | None = None
+        # The order of the streams of a rank that asks for CUDA, unless nobody looks at it.
+        self.stream_order: Any = None
+        self.streams_made = 0
         self.entropy: random.Random | None = None
         self.temporary_names: Iterator[str] | None = None
         self._generations: dict[tuple[tuple[int, ...], str], int] = {}
@@ -154,6 +157,8 @@ class RankState:
         """
         if self.under_way is not None:
             self.under_way.end(operations, until_backward_ends)
+        if self.stream_order is not None:
+            self.stream_order.end(operations)
 
     def poll_futures(self) -> None:
         """Completes the futures of this thread whose operations are complete."""

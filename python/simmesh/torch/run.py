@@ -97,7 +97,8 @@ def run(
     attribute's name. ``allow_strided`` lets tensors with gaps into collectives, which gloo and NCCL
     refuse or get wrong. ``local="exact"`` computes the operators of ranks with exact values, and
     reports accesses to buffers under way unless ``check_accesses`` is False. ``device="cuda"`` runs
-    programs that ask for CUDA on the CPU.
+    programs that ask for CUDA on the CPU, and reports uses of a tensor on two streams that nothing
+    orders, unless ``check_accesses`` is False.
 
     ``watch="notes"`` looks for all that ranks could see in another order and that no schedule knows
     of, from the variables of ``program`` on. ``watch="asks"`` lets the schedule choose at accesses
@@ -201,6 +202,8 @@ def _operators(local: str, check_accesses: bool, device: str, watch: str | None)
             from simmesh.torch.exact.mode import exact_operators
 
             modes.enter_context(exact_operators(check_accesses))
+        if device == "cuda" and check_accesses:
+            modes.enter_context(cuda.order_of_streams())
         yield
 
 

@@ -2,15 +2,16 @@
 
 The names of CUDA lead to the CPU (``moves``), ``torch.cuda`` answers as on a machine with one
 device for each rank of a node (``functions``), and autocast for CUDA casts what it casts there
-(``autocast``). Functions that need a GPU raise, by their names.
+(``autocast``). Functions that need a GPU raise, by their names. The CPU works in the order of the
+program; uses that streams of a GPU could run in another order are reported (``order``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
-from simmesh.torch.cuda import autocast, functions, libraries, streams
+from simmesh.torch.cuda import autocast, functions, launches, libraries, streams
 from simmesh.torch.cuda.moves import CudaNames
 from simmesh.torch.isolation.patches import Patches
 
@@ -23,6 +24,11 @@ def install(patches: Patches) -> None:
     functions.install(patches)
     libraries.install(patches)
     autocast.install(patches)
+
+
+def order_of_streams() -> AbstractContextManager[None]:
+    """Reports uses of a tensor that no stream, event or wait orders."""
+    return launches.looked_at()
 
 
 @contextmanager

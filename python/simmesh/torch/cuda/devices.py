@@ -88,31 +88,31 @@ def index_or_current(value: Any) -> int:
 
 def place(tensor: torch.Tensor) -> int | None:
     """Where a tensor is; None where nobody knows."""
-    storage = _storage(tensor)
-    return None if storage is None else getattr(storage, _PLACE, None)
+    return getattr(storage(tensor), _PLACE, None)
 
 
 def put(tensor: torch.Tensor, index: int | None) -> None:
     """Notes where a tensor is, unless its storage has it."""
-    storage = _storage(tensor)
-    if storage is not None and index is not None and not hasattr(storage, _PLACE):
-        setattr(storage, _PLACE, index)
+    own = storage(tensor)
+    if own is not None and index is not None and not hasattr(own, _PLACE):
+        setattr(own, _PLACE, index)
 
 
 def is_pinned(tensor: torch.Tensor) -> bool:
     """True if a tensor was pinned."""
-    return hasattr(_storage(tensor), _PINNED)
+    return hasattr(storage(tensor), _PINNED)
 
 
 def pin(tensor: torch.Tensor) -> torch.Tensor:
     """Notes that a tensor is pinned, and returns it."""
-    storage = _storage(tensor)
-    if storage is not None:
-        setattr(storage, _PINNED, True)
+    own = storage(tensor)
+    if own is not None:
+        setattr(own, _PINNED, True)
     return tensor
 
 
-def _storage(tensor: torch.Tensor) -> Any:
+def storage(tensor: torch.Tensor) -> Any:
+    """The storage of a tensor, or of a DTensor's piece; None for tensors that have none."""
     if isinstance(tensor, DTensor):
         tensor = tensor._local_tensor
     try:

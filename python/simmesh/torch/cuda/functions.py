@@ -14,7 +14,7 @@ import torch.cuda
 import torch.cuda.nvtx
 
 from simmesh import _core
-from simmesh.torch.cuda import devices, memory, streams
+from simmesh.torch.cuda import devices, memory, order, streams
 from simmesh.torch.isolation.patches import Patches
 
 # Submodules that define what torch.cuda has, too.
@@ -64,7 +64,10 @@ def _set_device(device: Any) -> None:
 
 
 def _synchronize(device: Any = None) -> None:
-    devices.index_or_current(device)
+    index = devices.index_or_current(device)
+    found = order.current()
+    if found is not None:
+        found.join_device(index)
 
 
 def _properties(device: Any = None) -> Any:

@@ -17,7 +17,7 @@ import torch.nn.attention.flex_attention
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from simmesh import _core
-from simmesh.torch.cuda import devices, functions, streams
+from simmesh.torch.cuda import devices, functions, order, streams
 from simmesh.torch.cuda.moves import CudaNames
 from simmesh.torch.isolation.patches import Patches
 
@@ -30,7 +30,7 @@ def install(patches: Patches) -> None:
     patches.in_ranks(DataParallel, "__init__", functions.refused("torch.nn.DataParallel"))
     patches.replace(torch, "Stream", streams.Stream)
     patches.replace(torch, "Event", streams.AcceleratorEvent)
-    patches.in_ranks(torch.Tensor, "record_stream", _change_nothing)
+    patches.in_ranks(torch.Tensor, "record_stream", _record_stream)
     patches.replace(torch, "Generator", _Generator)
     patches.around_in_ranks(torch.amp.grad_scaler.GradScaler, "__init__", _make_scaler)
     patches.around_in_ranks(torch, "load", _load)
@@ -116,6 +116,10 @@ def _set_default_type(change: Any, kind: Any) -> None:
 
 def _copy_storage(storage: Any, *arguments: Any, **options: Any) -> Any:
     return storage.clone()
+
+
+def _record_stream(tensor: torch.Tensor, s: Any) -> None:
+    order.record_stream(tensor, s._key())
 
 
 def _change_nothing(*arguments: Any) -> None:

@@ -6,13 +6,14 @@ A move between host and device copies there, and so it does here: a program that
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Callable
 
 import torch
 import torch.utils._device
 from torch.overrides import TorchFunctionMode
 
-from simmesh.torch.cuda import devices
+from simmesh.torch.cuda import devices, launches
 
 _TO = torch.Tensor.to
 # The arguments of Tensor.to, by what comes first.
@@ -30,6 +31,8 @@ class CudaNames(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         options = kwargs or {}
+        if launches.is_calling():
+            return func(*args, **options)
         handler = _HANDLERS.get(func)
         if handler is not None:
             return handler(func, args, options)
@@ -82,12 +85,15 @@ def _without_names(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], int | None]:
 def _note(result: Any, args: Any, options: dict[str, Any], index: int | None) -> None:
     """Notes where a result is: where it was asked for, or else on the device of an operand."""
     if isinstance(result, torch.Tensor):
-        devices.put(result, _place_of(args, options) if index is None else index)
+        where = _place_of(args, options) if index is None else index
+        devices.put(result, where)
+        launches.made(result)
     elif type(result) in (tuple, list) and result:
         where = _place_of(args, options) if index is None else index
         for each in result:
             if isinstance(each, torch.Tensor):
                 devices.put(each, where)
+                launches.made(each)
 
 
 def _place_of(args: Any, options: dict[str, Any]) -> int | None:
@@ -107,10 +113,14 @@ def _place_of(args: Any, options: dict[str, Any]) -> int | None:
 
 def _moved(tensor: torch.Tensor, index: int | None, options: dict[str, Any]) -> Any:
     """The tensor on a device, or on the host: a copy unless it is there."""
-    if index is not None and (devices.place(tensor) != index):
+    is_move = index is not None and devices.place(tensor) != index
+    if is_move:
         options = {**options, "copy": True}
-    result = _TO(tensor, **options)
+    with launches.uncounted() if is_move else nullcontext():
+        result = _TO(tensor, **options)
     devices.put(result, index)
+    if is_move:
+        launches.moved(tensor, result, index, not options.get("non_blocking"))
     return result
 
 
@@ -192,7 +202,16 @@ def _get_device(func: Any, args: tuple[Any, ...], options: dict[str, Any]) -> in
 
 def _pinned(func: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     tensor = args[0]
-    return tensor if devices.is_pinned(tensor) else devices.pin(tensor.clone())
+    if devices.is_pinned(tensor):
+        return tensor
+    copy = devices.pin(tensor.clone())
+    devices.put(copy, devices.HOST)
+    return copy
+
+
+def _read_by_host(func: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    launches.read_by_host(args[0])
+    return func(*args, **options)
 
 
 _HANDLERS: dict[Any, Callable[..., Any]] = {
@@ -206,5 +225,8 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.get_device: _get_device,
     torch.get_device: _get_device,
     torch.Tensor.pin_memory: _pinned,
+    torch.Tensor.tolist: _read_by_host,
+    torch.Tensor.numpy: _read_by_host,
+    torch.Tensor.__array__: _read_by_host,
     torch.Tensor.is_pinned: lambda func, args, options: devices.is_pinned(args[0]),
 }

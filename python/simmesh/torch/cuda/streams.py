@@ -1,19 +1,24 @@
 """Streams and events of CUDA in ranks: the CPU does all work in the order of the program.
 
 So a stream has nothing left to do when a program asks it, and an event has happened when it was
-recorded. Races between streams, which need a GPU, can't be seen.
+recorded. What a GPU could do in another order is known to ``order``, which is told of each wait.
 """
 
 from __future__ import annotations
 
-import itertools
 import threading
 from typing import Any
 
-from simmesh.torch.cuda import devices
+from simmesh.torch import rank_state
+from simmesh.torch.cuda import devices, order
 from simmesh.torch.isolation import clock
 
-_ids = itertools.count(1)
+
+def _new_id() -> int:
+    """The number of a new stream of this rank. The default streams have 0."""
+    state = rank_state.of_rank()
+    state.streams_made += 1
+    return state.streams_made
 
 
 class Stream:
@@ -23,7 +28,7 @@ class Stream:
         self.device_index = devices.index_or_current(device)
         self.device = devices.device(self.device_index)
         self.priority = priority
-        self.stream_id = ids["stream_id"] if "stream_id" in ids else next(_ids)
+        self.stream_id = ids["stream_id"] if "stream_id" in ids else _new_id()
 
     @property
     def cuda_stream(self) -> int:
@@ -34,10 +39,12 @@ class Stream:
         return 0, -1
 
     def wait_event(self, event: Any) -> None:
-        pass
+        event.wait(self)
 
     def wait_stream(self, stream: Any) -> None:
-        pass
+        found = order.current()
+        if found is not None:
+            found.join(self._key(), found.clock(stream._key()))
 
     def record_event(self, event: Event | None = None) -> Event:
         event = Event() if event is None else event
@@ -45,10 +52,13 @@ class Stream:
         return event
 
     def query(self) -> bool:
+        self.synchronize()
         return True
 
     def synchronize(self) -> None:
-        pass
+        found = order.current()
+        if found is not None:
+            found.join(order.HOST, found.clock(self._key()))
 
     def is_capturing(self) -> bool:
         return False
@@ -88,18 +98,30 @@ class Event:
             )
         self._has_time = enable_timing
         self._seconds: float | None = None
+        self._clock: order.Clock = {}
 
     def record(self, stream: Any = None) -> None:
         self._seconds = clock.now()
+        found = order.current()
+        if found is not None:
+            key = (stream or current_stream())._key()
+            found.join(key, found.clock(order.HOST))
+            self._clock = dict(found.clock(key))
 
     def wait(self, stream: Any = None) -> None:
-        pass
+        self._let_go_on((stream or current_stream())._key())
 
     def query(self) -> bool:
+        self.synchronize()
         return True
 
     def synchronize(self) -> None:
-        pass
+        self._let_go_on(order.HOST)
+
+    def _let_go_on(self, key: order.Key) -> None:
+        found = order.current()
+        if found is not None:
+            found.join(key, self._clock)
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds of the run's time. Raises RuntimeError where CUDA does."""

@@ -120,7 +120,7 @@ class UnderWay:
         for each in self.started:
             does_write = any(part.overlaps(other) for other in each.writes)
             if does_write or (is_written and any(part.overlaps(other) for other in each.reads)):
-                if each.backward != -1 and _is_run_by_autograd():
+                if each.backward != -1 and is_run_by_autograd():
                     continue
                 self.report(func, each, is_written, does_write)
 
@@ -133,7 +133,7 @@ def _is_written(argument: Any) -> bool:
     return argument.alias_info is not None and argument.alias_info.is_write
 
 
-def _is_run_by_autograd() -> bool:
+def is_run_by_autograd() -> bool:
     """True if torch's C++ code runs an operator in a backward pass: then the first Python code that
     the pass calls is a mode.
     """
@@ -169,12 +169,12 @@ def started(func: Operator, args: tuple[Any, ...], options: dict[str, Any], call
     under_way, state = scope.under_way, rank_state.current()
     if under_way is None or state is None:
         return call()
-    before, state.recent.works = state.recent.works, []
+    works: list[rank_state.StartedWork] = []
+    before, state.recent.works = state.recent.works, works
     try:
         result = call()
-        works = state.recent.works
     finally:
-        state.recent.works = before
+        state.recent.works = before if before is None else [*before, *works]
     name = tables.name_of(func).partition("::")[2].partition(".")[0]
     given = tables.named_arguments(func, args, options)
     if tables.name_of(func).startswith("c10d::"):

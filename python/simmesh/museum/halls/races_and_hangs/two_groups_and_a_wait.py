@@ -44,5 +44,5 @@ EXHIBIT = Exhibit(
     check=Schedules(ranks=4),
     wrong=wrong,
     right=right,
-    at_fault="dist.all_reduce(two, group=pair)",
+    at_fault="all_reduce #0 of 1 [2, 3]",
 )

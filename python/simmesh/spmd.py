@@ -244,7 +244,8 @@ def _explore(program: Callable[[], Any], options: Options, name: str) -> Explora
 
     runs_max = 0 if replay is not None else 200
     if settings.explore or options.explore:
-        return explore_all(run, options.classes_max, runs_max, shrinkable)
+        others = list(schedules_to_try(40))
+        return explore_all(run, options.classes_max, runs_max, shrinkable, others)
     schedules = list(schedules_to_try(settings.schedules or options.schedules))
     takes_certificate = settings.certificate and options.certificate and len(schedules) > 1
     jobs = settings.jobs or options.jobs

@@ -304,6 +304,7 @@ def test_both_moments_of_an_early_access_are_tried() -> None:
     with pytest.raises(simmesh.SpmdFailure, match="expected equal bits") as raised:
         simmesh.spmd(world_size=2, explore="all")(early)()
     schedule = str(raised.value).partition("schedule: ")[2].split()[0]
+    assert schedule.startswith("guided:") and len(schedule) < 20
     runs = [simmesh.spmd_run(early, world_size=2, schedule=each) for each in ("fifo", schedule)]
     assert all(each.outcome.ok for each in runs)
     assert len({each.outcome.data_hash for each in runs}) == 2

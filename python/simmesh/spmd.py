@@ -305,7 +305,7 @@ def _trial(
     release: dict[str, Any] = {} if options.release is None else {"release": options.release}
     ran = run(
         body, options.world_size, schedule=schedule or text, seed=options.seed,
-        isolate=options.isolate, watch=watch, program=program, search=search,
+        isolate=options.isolate, watch=watch, watched=program, search=search,
         allow_strided=options.allow_strided, arithmetic=options.arithmetic, timeout=options.timeout,
         local=options.local, check_accesses=options.check_accesses, device=options.device,
         reproduce=f"pytest '{test}'" if test else call, **release,

@@ -26,7 +26,6 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 import simmesh
 from simmesh import _core
-from simmesh.parallel_trials import first_that_fails
 
 RANKS = 4
 
@@ -89,20 +88,6 @@ def on_ranks(program: Callable[[], Any], times: int = 30) -> float:
 
     least_seconds(run, 3)
     return least_seconds(run, times)
-
-
-def schedules_a_second(program: Callable[[], Any], jobs: int, count: int = 40) -> float:
-    """Returns how many schedules of a test are run in a second by forked processes."""
-
-    def passes(number: int) -> bool:
-        result = simmesh.spmd_run(program, world_size=RANKS, schedule=f"seeded:{number}")
-        return bool(result.outcome.ok)
-
-    def run() -> None:
-        assert first_that_fails(passes, count, jobs) is None
-
-    assert passes(0)
-    return count / least_seconds(run, 3)
 
 
 def certified_seconds(program: Callable[[], Any]) -> float:
@@ -228,11 +213,10 @@ def main() -> None:
     for name, ours, peer, asked in rows:
         print(f"{name:48}{ours:10.2f}{peer:12.2f}{peer / ours:8.2f}  {asked}")
     print(f"{'schedules a second':48}{'ours':>10}{'limit':>12}")
-    for jobs in (1, 2):
-        rate, least = schedules_a_second(small_step, jobs), limit(small_step)
-        name = f"FSDP2 step test, {jobs} process" + "es" * (jobs > 1)
-        asked = "100" if jobs == 2 else ""
-        print(f"{name:48}{rate:10.1f}{jobs / least:12.1f}{rate * least / jobs:8.2f}  {asked}")
+    rate, least = 1 / small, limit(small_step)
+    print(
+        f"{'FSDP2 step test, one process':48}{rate:10.1f}{1 / least:12.1f}{rate * least:8.2f}  100"
+    )
     rate = 20 / certified_seconds(small_step)
     print(f"{'FSDP2 step test, one run for 20 schedules':48}{rate:10.1f}")
     for name, seconds, program, least_asked in [

@@ -134,9 +134,13 @@ def explore_all(
     classes_max: int,
     runs_max: int = 200,
     shrinkable: Callable[[Trial], bool] = lambda trial: True,
+    schedules: Sequence[Any] = (),
 ) -> Exploration:
     """Runs one schedule of each class of equivalent ones, until one fails or computes other bits
     than the first one, or ``classes_max`` of them were run.
+
+    A failure is shortened. If only the steps of an exploration show it, the first of ``schedules``
+    that fails in the same way is shortened in its place.
     """
     search = _core.Search()
     first: Trial | None = None
@@ -152,7 +156,7 @@ def explore_all(
             # A class that shows that more matters than was known counts, too.
             found = Exploration(first, max(count, 1), trial, looks_for_all=True)
             if shrinkable(trial):
-                found.failure = shrink(run, first, trial, runs_max)
+                found.failure = _shrink_any(run, first, trial, runs_max, schedules)
             return found
     assert first is not None
     found = Exploration(first, count, looks_for_all=True, complete=search.done)
@@ -161,6 +165,19 @@ def explore_all(
     if search.done and count == 1 and is_certain(first):
         found.certificate = CERTIFICATE
     return found
+
+
+def _shrink_any(
+    run: Run, first: Trial, failing: Trial, runs_max: int, schedules: Sequence[Any]
+) -> Trial:
+    shortest = shrink(run, first, failing, runs_max)
+    if shortest is not failing:
+        return shortest
+    for schedule in schedules:
+        trial = run(schedule)
+        if trial.outcome.kind == failing.outcome.kind and fails(first, trial):
+            return shrink(run, first, trial, runs_max)
+    return failing
 
 
 def fails(first: Trial, trial: Trial) -> bool:

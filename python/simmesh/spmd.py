@@ -267,7 +267,8 @@ def _explore(program: Callable[[], Any], options: Options, name: str) -> Explora
 
     runs_max = 0 if replay is not None else 200
     if settings.explore or options.explore:
-        return explore_all(run, options.classes_max, runs_max, shrinkable)
+        others = list(schedules_to_try(40))
+        return explore_all(run, options.classes_max, runs_max, shrinkable, others)
     schedules = list(schedules_to_try(settings.schedules or options.schedules))
     takes_certificate = settings.certificate and options.certificate and len(schedules) > 1
     jobs = settings.jobs or options.jobs
@@ -327,7 +328,7 @@ def _trial(
     release: dict[str, Any] = {} if options.release is None else {"release": options.release}
     ran = run(
         body, options.world_size, schedule=schedule or text, seed=options.seed,
-        isolate=options.isolate, watch=watch, program=program, search=search,
+        isolate=options.isolate, watch=watch, watched=program, search=search,
         allow_strided=options.allow_strided, arithmetic=options.arithmetic, timeout=options.timeout,
         local=options.local, check_accesses=options.check_accesses, device=options.device,
         reproduce=f"pytest '{test}'" if test else call, **release,

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -213,6 +215,15 @@ def test_no_certificate_for(program: Callable[[], Any]) -> None:
     assert runs.failure is not None or runs.schedules == 2
 
 
+@pytest.mark.parametrize("program", [reads_under_way, writes_through_numpy, asks])
+def test_no_certificate_for_exact_ranks(program: Callable[[], Any]) -> None:
+    """Would fail if exact ranks were trusted where only their operators are looked at."""
+    options: dict[str, Any] = {"world_size": 2, "schedules": 2, "local": "exact"}
+    assert found(sends_by_name, **options).certificate
+    assert not found(program, **options).certificate
+    assert not found(sends_by_name, check_accesses=False, **options).certificate
+
+
 def test_no_certificate_for_closures_and_files(tmp_path: Path) -> None:
     """Would fail if only variables of modules were looked at, or files could carry a race."""
     count = 0
@@ -304,6 +315,7 @@ def test_both_moments_of_an_early_access_are_tried() -> None:
     with pytest.raises(simmesh.SpmdFailure, match="expected equal bits") as raised:
         simmesh.spmd(world_size=2, explore="all")(early)()
     schedule = str(raised.value).partition("schedule: ")[2].split()[0]
+    assert schedule.startswith("guided:") and len(schedule) < 20
     runs = [simmesh.spmd_run(early, world_size=2, schedule=each) for each in ("fifo", schedule)]
     assert all(each.outcome.ok for each in runs)
     assert len({each.outcome.data_hash for each in runs}) == 2
@@ -368,3 +380,61 @@ def test_a_failure_is_run_again_without_looks() -> None:
 
     runs = explore(run, ["fifo", "seeded:1"], certificate=True)
     assert runs.failure is None and watches == ["notes", None, None]
+
+
+TESTS = """
+import torch, torch.distributed as dist, simmesh
+
+@simmesh.spmd(world_size=2)
+def test_certain():
+    dist.all_reduce(torch.ones(1))
+
+@simmesh.spmd(world_size=3)
+def test_orders():
+    if dist.get_rank():
+        dist.send(torch.ones(1), 0)
+    else:
+        dist.recv(torch.ones(1)), dist.recv(torch.ones(1))
+"""
+
+SCRIPT = """
+import torch, torch.distributed as dist
+dist.init_process_group()
+work = dist.all_reduce(torch.ones(1), async_op=True)
+if dist.get_rank() == 0:
+    work.is_completed()
+work.wait()
+"""
+
+
+def output(folder: Path, *words: str) -> str:
+    """The output of a module of Python in a folder."""
+    ran = subprocess.run(
+        [sys.executable, "-m", *words], cwd=folder, text=True, capture_output=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def test_pytest_says_how_much_was_explored(tmp_path: Path) -> None:
+    """Would fail if an option of pytest had no effect, or its summary were silent."""
+    (tmp_path / "test_them.py").write_text(TESTS)
+    words = ["pytest", "-q", "-p", "no:cacheprovider"]
+    assert f"simmesh: 1 test: {CERTIFICATE}" in output(tmp_path, *words)
+    text = output(tmp_path, *words, "--simmesh-explore", "all")
+    assert "test_them.py::test_orders: 2 classes of equivalent schedules, each run once" in text
+    text = output(tmp_path, *words, "--simmesh-no-certificate", "--simmesh-jobs", "2")
+    assert "simmesh:" not in text and "2 passed" in text
+
+
+def test_the_command_explores_all_classes(tmp_path: Path) -> None:
+    """Would fail if an option of the command had no effect."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    words = ["simmesh.torch", "--ranks", "3"]
+    text = output(tmp_path, *words, "--explore", "all", "train.py")
+    assert text.startswith("4 classes of equivalent schedules, each run once, data hash ")
+    text = output(tmp_path, *words, "--schedules", "4", "--jobs", "2", "train.py")
+    assert text.startswith("4 schedules, data hash ")
+    (tmp_path / "train.py").write_text(SCRIPT.replace("work.is_completed()", "pass"))
+    text = output(tmp_path, *words, "--schedules", "4", "train.py")
+    assert text.startswith(f"{CERTIFICATE}, data hash ")

@@ -73,7 +73,8 @@ def _explore(
                 "--explore: expected a script that runs on every rank, got one that starts its "
                 "ranks itself; --schedules runs some schedules of it"
             )
-        return explore_all(trials.run, options.classes_max, shrinkable=shrinkable)
+        others = list(schedules_to_try(40))
+        return explore_all(trials.run, options.classes_max, shrinkable=shrinkable, schedules=others)
     takes_certificate = (
         options.certificate
         and options.schedule is None

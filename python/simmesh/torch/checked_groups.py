@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 from typing import Any
@@ -49,7 +50,11 @@ def make_on_default(what: str) -> None:
         state.shared.joint_calls.make(state.rank, group.members, group.name, what)
 
 
+# Python derives a signature anew each time, which takes as long as many a call.
+_signature = functools.lru_cache(maxsize=16)(inspect.signature)
+
+
 def _arguments(function: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    bound = inspect.signature(function).bind(*arguments, **options)
+    bound = _signature(function).bind(*arguments, **options)
     bound.apply_defaults()
     return bound.arguments

@@ -84,11 +84,11 @@ def run(
     check_accesses: bool = True,
     device: str = "cpu",
     watch: str | None = None,
-    program: Any = None,
+    watched: Any = None,
     **options: Any,
 ) -> Run:
     """Runs ``body(rank)`` on every rank. ``options`` are those of the core: arithmetic, release,
-    timeout, search.
+    timeout, program, search.
 
     ``seed`` is added to the seed that torch's generator has in a new process, the same on every
     rank, and gives Python's and numpy's generators a different one on each. ``environment`` gives
@@ -101,8 +101,8 @@ def run(
     orders, unless ``check_accesses`` is False.
 
     ``watch="notes"`` looks for all that ranks could see in another order and that no schedule knows
-    of, from the variables of ``program`` on. ``watch="asks"`` lets the schedule choose at accesses
-    to buffers under way, and ``watch="all"`` does both.
+    of, from the variables of the function ``watched`` on. ``watch="asks"`` lets the schedule choose
+    at accesses to buffers under way, and ``watch="all"`` does both.
 
     Runs of several threads of the host follow one another. Raises ValueError for more ranks than
     there can be threads.
@@ -138,7 +138,7 @@ def run(
         "ranks": ranks, "seed": seed, "allows_strided": allow_strided, "timeout": timeout
     }  # fmt: skip
     with _ONE_RUN, _isolation(shared, variables, isolate, device, watch) as swap:
-        looks = _Looks(program or body, swap) if watch in ("notes", "all") else None
+        looks = _Looks(watched or body, swap) if watch in ("notes", "all") else None
         outcome = _core.run(
             run_rank, ranks=ranks, schedule=schedule.text, seed=schedule.seed,
             switched=looks or swap.switched, explain=rank_state.explain_standstill, **options,

@@ -88,7 +88,11 @@ class SharedState:
     def _is_users(self, module: Any) -> bool:
         if type(module) is not str:
             return False
-        return module.partition(".")[0] not in _TRUSTED and not self._isolated(module)
+        top = module.partition(".")[0]
+        # Python names this module of its library after the machine.
+        if top in _TRUSTED or top.startswith("_sysconfigdata_"):
+            return False
+        return not self._isolated(module)
 
     def _walk(self, roots: Iterable[Any]) -> None:
         seen: set[int] = set()

@@ -43,6 +43,7 @@ _TAKES_TIME = {"gmtime": 0, "localtime": 0, "ctime": 0, "asctime": 0, "strftime"
 
 _DATES = ("now", "utcnow", "today")
 
+_PATCHES = Patches._choose.__code__.co_filename
 _hook_is_there = False
 _is_on = False
 
@@ -89,6 +90,14 @@ def _end() -> None:
     _is_on = False
 
 
+def _is_own_call() -> bool:
+    """True if simmesh itself calls the function that is replaced, as for the bits of results."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename in (__file__, _PATCHES) and frame.f_back is not None:
+        frame = frame.f_back
+    return bool(frame.f_globals.get("__name__", "").startswith("simmesh."))
+
+
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     if not _is_on or _core.rank() is None or packages.is_importing():
         return
@@ -133,9 +142,7 @@ def _dated(kind: type, name: str) -> Any:
 
 def _reader(name: str) -> Callable[..., Any]:
     def read(of_torch: Any, tensor: torch.Tensor, *arguments: Any, **options: Any) -> Any:
-        under_way = _under_way()
-        if under_way is not None:
-            under_way.read_outside(tensor, name, lasts=name != "tolist")
+        _read_outside(tensor, name, lasts=name != "tolist")
         return of_torch(tensor, *arguments, **options)
 
     return read
@@ -146,13 +153,17 @@ _READERS = {name: _reader(name) for name in ("numpy", "__array__", "__dlpack__",
 
 def _from_numpy(of_torch: Any, *arguments: Any, **options: Any) -> Any:
     tensor = of_torch(*arguments, **options)
-    under_way = _under_way()
-    if under_way is not None:
-        under_way.read_outside(tensor, "from_numpy", lasts=True)
+    _read_outside(tensor, "from_numpy", lasts=True)
     return tensor
 
 
-def _under_way() -> Any:
+def _read_outside(tensor: torch.Tensor, name: str, lasts: bool) -> None:
+    """Notes code that gets at a tensor outside of operators, for longer than a call if it
+    ``lasts``. Ranks whose operators are exact don't look whether an operation uses the tensor.
+    """
     state = rank_state.current()
-    found = None if state is None else state.under_way
-    return found if hasattr(found, "read_outside") else None
+    under_way: Any = None if state is None else state.under_way
+    if hasattr(under_way, "read_outside"):
+        under_way.read_outside(tensor, name, lasts)
+    elif under_way is not None and (lasts or under_way.started) and not _is_own_call():
+        note(f"{name} of a tensor")

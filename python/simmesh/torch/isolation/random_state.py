@@ -39,7 +39,7 @@ class PythonGenerator:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._generator: Any = random._inst  # type: ignore[attr-defined]
-        self._memory = _python_memory(self._generator)
+        self._memory = _memory_of_process(self._generator)
 
     def fresh(self, rank: int) -> Any:
         return _fresh_python(self._seed, rank)
@@ -71,6 +71,10 @@ def _python_memory(generator: random.Random) -> Any:
     words = memoryview(memory.raw).cast("I")
     state = generator.getstate()[1]
     return memory if tuple(words) == (state[-1], *state[:-1]) else None
+
+
+# The process's generator stays where it is, and to check that takes as long as much of a run.
+_memory_of_process = functools.lru_cache(maxsize=1)(_python_memory)
 
 
 class NumpyGenerator:

@@ -64,6 +64,19 @@ def test_a_group_of_ranks_in_a_fake_world_is_refused() -> None:
     assert "expected the backend of the default group" in outcome.report
 
 
+def test_a_group_has_the_name_of_its_backend() -> None:
+    """Would fail if a group of ranks showed that its backend is another one inside."""
+
+    def body(rank: int) -> list[str]:
+        dist.init_process_group("cpu:gloo,cuda:nccl", rank=rank, world_size=2)
+        groups = [dist.new_group([0, 1], backend=name) for name in ("gloo", "nccl", "fake")]
+        return [each.name() for each in (dist.group.WORLD, *groups)]
+
+    ran = run(body, 2)
+    assert ran.outcome.ok, ran.outcome.report
+    assert ran.results == [["gloo", "gloo", "nccl", "custom"]] * 2
+
+
 class Tenfold(dist.ProcessGroup):
     """A group in Python that multiplies what it reduces by ten."""
 

@@ -123,6 +123,30 @@ def test_registered_strategies_end_with_the_run() -> None:
     assert on_ranks(result) == [Shard(0)] * 4
 
 
+def test_a_strategy_is_the_rank_s() -> None:
+    """Would fail if a rank that takes its strategy back took those of the others, too."""
+    operator = torch.ops.aten.unsqueeze.default
+    strategies = sharding_caches._propagator.op_strategy_funcs
+    before = dict(strategies)
+
+    def program() -> tuple[Any, bool]:
+        if dist.get_rank() != 3:
+            strategies[operator] = dist.get_rank()
+        dist.barrier()
+        seen = strategies.get(operator)
+        if dist.get_rank() == 0:
+            del strategies[operator]
+        dist.barrier()
+        return seen, operator in strategies
+
+    strategies.pop(operator, None)
+    try:
+        assert on_ranks(program) == [(0, False), (1, True), (2, True), (None, False)]
+    finally:
+        strategies.clear()
+        strategies.update(before)
+
+
 def test_strategies_of_an_imported_module_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

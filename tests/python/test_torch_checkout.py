@@ -62,6 +62,7 @@ class Processless(MultiProcessTestCase):
 """
 HOST = """
 import os, signal, time, unittest
+import neighbour
 
 class Host(unittest.TestCase):
     def test_a_crash(self):
@@ -99,6 +100,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkout")
     for name, text in (
         ("test_ranks.py", RANKS), ("folder/test_host.py", HOST), ("rpc/test_agent.py", HOST),
+        ("folder/__init__.py", ""), ("folder/neighbour.py", ""),
     ):  # fmt: skip
         path = folder / "test" / "distributed" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,13 +146,14 @@ def test_verdicts_on_ranks_and_on_processes(checkout: Path, tmp_path: Path) -> N
     common = ["--checkout", str(checkout), "--list", str(listed), "--renew", "--limit", "20"]
     common += ["--logs", str(tmp_path)]
     bad = [*common, "--ids", "bad", "test_ranks.py"]
-    first, processes, again, explained, new = runs(
+    first, processes, again, explained, new, part = runs(
         listed,
         [*common, "--jobs", "2"],
         [*bad, "--on", "processes"],
         bad,
         [*bad, "--reasons", str(reasons), "--page", str(page)],
         [*common, "--ids", "new", "folder"],
+        [*common, "-k", "c_passes or d_parts", "--file-limit", "0", "folder"],
     )
 
     assert first[0] == 1
@@ -173,6 +176,7 @@ def test_verdicts_on_ranks_and_on_processes(checkout: Path, tmp_path: Path) -> N
         page.read_text()
     )
     assert new[1].startswith("folder/test_host.py: no tests\n")
+    assert part[0] == 0 and part[1].startswith("folder/test_host.py: 1 host\n")
 
 
 def test_what_the_command_refuses(

@@ -294,6 +294,17 @@ def _register_backend(
         rank_state.of_rank().backends.add(name.lower())
 
 
+def install_names(patches: Patches) -> None:
+    """Lets a rank's group have the name of the backend that the program asked for."""
+    for name in ("name", "_get_backend_name"):
+        patches.around_in_ranks(dist.ProcessGroup, name, _name)
+
+
+def _name(of_torch: Any, process_group: Any) -> str:
+    group = _own_group(process_group)
+    return str(of_torch(process_group)) if group is None else group.backend
+
+
 def install_coalescing(patches: Patches) -> None:
     """Lets the operations between ``_start_coalescing`` and ``_end_coalescing`` of a rank's group
     be one Work.

@@ -70,6 +70,8 @@ class FileBody:
         os.environ.update(_VARIABLES.get(str(self._file), {}))
         os.environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", TEMP_DIR=tempfile.gettempdir())
         sys.argv[:] = [str(path)]
+        # As where Python runs the file: it may import its neighbours, also from a package.
+        sys.path.insert(0, str(path.parent))
         recorder = Recorder(stream, done, only)
         plugins: list[Any] = [recorder]
         if self._on_ranks:

@@ -38,6 +38,7 @@ from simmesh.torch.isolation import (
     entropy,
     environment,
     locks,
+    mocks,
     packages,
     pickles,
     plans,
@@ -150,9 +151,11 @@ def install(patches: Patches) -> None:
                 patches.replace(namespace, name, kind)
     checked_groups.install(patches)
     groups.install_backends(patches)
+    groups.install_names(patches)
     groups.install_coalescing(patches)
     groups.install_logging(patches)
     locks.install(patches)
+    mocks.install(patches)
     process_locks.install(patches)
     threads.install(patches)
     async_save.install(patches)

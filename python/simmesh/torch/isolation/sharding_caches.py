@@ -222,6 +222,9 @@ def _adding(original: Callable[..., None], words: Callable[..., Any]) -> Callabl
 def _registering(original: Callable[..., Any]) -> Callable[..., Any]:
     def registering(*arguments: Any, **options: Any) -> Any:
         _derived.forget()
+        # A rank's strategies are its own, so no look after the run finds them. What the rank's
+        # thread derives from now on is forgotten when the next run begins.
+        _strategies.changes += 1
         if _core.rank() is None or not packages.is_importing():
             return original(*arguments, **options)
         before = [registered.copy() for registered in _strategies.registries()]

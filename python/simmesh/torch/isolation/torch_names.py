@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from torch.distributed import Backend
+from torch.distributed.tensor import DTensor
+
+_propagator = DTensor._op_dispatcher.sharding_propagator
 
 # Modules, and folders of modules, whose names and classes are watched.
 _PATCHED = (
@@ -37,8 +40,9 @@ class TorchNames:
 
     def changed(self) -> Iterator[Any]:
         """Yields the modules whose names have other values than when this was called last, and
-        their classes. Where backends are registered is yielded each time.
+        their classes. Where backends and sharding strategies are registered is yielded each time.
         """
+        yield from (each for name, each in vars(_propagator).items() if name.startswith("op_"))
         yield Backend
         yield from (each for each in vars(Backend).values() if isinstance(each, (dict, list)))
         if self._seen != sys.modules:

@@ -9,7 +9,7 @@
 #include "gate/fit.h"
 #include "gate/tables/muon.h"
 #include "gate/tables/zero_file.h"
-#include "training/router_batch.h"
+#include "training/router_needs.h"
 
 namespace simmesh {
 
@@ -176,13 +176,20 @@ void check_sequence(GateTable& top, const GateFile& gate) {
 void check_pipelines(GateTable& top, const GateFile& gate, const nn::ModelNode& node) {
   auto check = [&](const GateParallel& parallel, const GateLayout& layout, const std::string& place,
                    const char* key) {
-    std::string reason = why_no_pipeline(gate, parallel, layout, node);
+    std::string reason =
+        why_no_pipeline({gate.model, gate.data, gate.train, node}, parallel, layout);
     if (!reason.empty())
       throw BadGate(
           place, fmt::format("key '{}': expected a schedule that takes {} micro-batches, "
                              "got {}: {}",
                              key, gate.train.micro_batches, parallel.pipeline->schedule, reason));
   };
+  if (gate.parallel.pipeline && gate.parallel.fsdp && gate.world.release == Release::v2_13)
+    top.table("parallel")
+        ->reject_value("pipeline",
+                       "release 2.15 beside fsdp: 2.13 can't leave the end of a backward pass to "
+                       "a schedule",
+                       "release 2.13");
   if (gate.parallel.pipeline)
     check(gate.parallel, gate.mesh, top.table("parallel")->place_of("pipeline"),
           "parallel.pipeline");
@@ -205,8 +212,7 @@ void check_model(const GateTable& top, const GateFile& gate) {
 // Refuses dropout where a router plans a whole step, which draws by the micro-batch.
 void check_routers(GateTable& top, const GateFile& gate, const nn::ModelNode& node) {
   if (!has_kind(node, "dropout")) return;
-  if (!RouterBatch::needs_plan(*nn::build(node, {.device = nn::Device::meta}),
-                               gate.train.micro_batches))
+  if (!router_needs(*nn::build(node, {.device = nn::Device::meta}), gate.train.micro_batches).plan)
     return;
   top.reject_value("train.micro_batches",
                    "1 in a model with dropout, where experts have a capacity or an aux_loss",
@@ -231,6 +237,10 @@ void refuse_other_zero_files(GateTable& top, const GateFile& gate) {
 void check_saved_parts(GateTable& top, const GateFile& gate) {
   if (!gate.checkpoint) return;
   auto check = [&](const GateParallel& parallel, const char* key) {
+    if (parallel.pipeline && gate.model.tied_head)
+      top.table("checkpoint")
+          ->reject_value(key, "a model without tied_head, whose copies in stages have other names",
+                         "pipeline with tied_head");
     if (!parallel.zero || !(parallel.tensor || parallel.expert || parallel.pipeline)) return;
     std::string other = parallel.tensor ? "tensor" : parallel.expert ? "expert" : "pipeline";
     std::string others = parallel.pipeline ? "tensor, expert or pipeline" : "tensor or expert";

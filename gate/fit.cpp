@@ -2,7 +2,6 @@
 
 #include "core/check/error.h"
 #include "core/tensor/chunk.h"
-#include "gate/file.h"
 
 namespace simmesh {
 
@@ -26,27 +25,27 @@ bool divides_positions(std::int64_t positions, const GateParallel& parallel,
   return true;
 }
 
-PipelineUse pipeline_use_of(const GateFile& gate, const GateParallel& parallel,
-                            const GateLayout& layout, const nn::ModelNode& model) {
-  DType sent = gate.model.dtype;
+PipelineUse pipeline_use_of(const StagedRun& run, const GateParallel& parallel,
+                            const GateLayout& layout) {
+  DType sent = run.model.dtype;
   if (parallel.fsdp) {
     const fsdp::MixedPrecisionPolicy& policy = parallel.fsdp->mp_policy;
     sent = policy.output_dtype.value_or(policy.param_dtype.value_or(sent));
   }
-  return {.model = model,
+  return {.model = run.node,
           .ranks = layout.shape[layout.index_of(parallel.pipeline->mesh)],
-          .micro_batches = gate.train.micro_batches,
-          .row = gate.data.input,
-          .has_tokens = gate.data.vocabulary > 0,
-          .dtype = gate.model.dtype,
+          .micro_batches = run.train.micro_batches,
+          .row = run.data.input,
+          .has_tokens = run.data.vocabulary > 0,
+          .dtype = run.model.dtype,
           .sent_dtype = sent};
 }
 
-std::string why_no_pipeline(const GateFile& gate, const GateParallel& parallel,
-                            const GateLayout& layout, const nn::ModelNode& model) {
+std::string why_no_pipeline(const StagedRun& run, const GateParallel& parallel,
+                            const GateLayout& layout) {
   if (!parallel.pipeline) return "";
   try {
-    pipeline_plan(*parallel.pipeline, pipeline_use_of(gate, parallel, layout, model));
+    pipeline_plan(*parallel.pipeline, pipeline_use_of(run, parallel, layout));
   } catch (const Error& error) {
     return std::string(error.message());
   }

@@ -27,7 +27,8 @@ std::string collectives_text(const GateResult& result) {
   std::string text;
   for (const auto& [name, calls] : result.collectives)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", calls, name);
-  return text.empty() ? "none" : text + " on each rank";
+  if (text.empty()) return "none";
+  return text + (result.collectives_of_first ? " on rank 0" : " on each rank");
 }
 
 // Returns a table of the bytes that the engine held in the first and in the last step.

@@ -44,6 +44,8 @@ struct GateResult {
   // threads, whose timing would change it.
   std::optional<std::int64_t> physical_peak_bytes;
   std::map<std::string, std::int64_t> collectives;  // calls of each rank
+  // The calls are those of rank 0: those of ranks with other stages of a pipeline differ.
+  bool collectives_of_first = false;
   // For a gate with sharded parameters: the gathers of the rank with the most unused ones.
   std::optional<GatherTally> gathers;
   // For a gate with ZeRO: the bytes that the engine of the first rank held, by moment.

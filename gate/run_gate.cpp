@@ -55,6 +55,7 @@ void take_figures(const CheckedRun& checked, const GateRunOptions& options) {
   for (std::size_t op = 0; op < collective_op_count; ++op)
     if (base.ranks[0].calls[op] > 0)
       result.collectives[name_of(CollectiveOp(op))] = base.ranks[0].calls[op];
+  result.collectives_of_first = gate.parallel.pipeline.has_value();
   result.zero_memory = base.ranks[0].memory;
   if (const auto& schedule = base.ranks[0].schedule; schedule && !schedule->is_empty())
     result.zero_schedule = schedule->svg();

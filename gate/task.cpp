@@ -123,8 +123,9 @@ GateTask gate_task(const GateFile& gate) {
   if (parallel.fsdp && parallel.expert && !has_experts_over_tensor(parallel))
     spread_fsdp_plan(*parallel.expert, *parallel.fsdp, model, result.plan);
   if (parallel.pipeline) {
-    result.pipeline =
-        pipeline_plan(*parallel.pipeline, pipeline_use_of(gate, parallel, gate.mesh, model));
+    result.pipeline = pipeline_plan(
+        *parallel.pipeline,
+        pipeline_use_of({gate.model, gate.data, gate.train, model}, parallel, gate.mesh));
     for (std::int64_t stage = 0; stage < result.pipeline->stages.stages; ++stage)
       result.stage_plans.push_back(fsdp_plan_of_stage(result.plan, result.pipeline->stages, stage));
   }

@@ -91,6 +91,9 @@ void add_compose_command(CLI::App& program, int& status) {
       ->delimiter(',');
   app->add_option("--layout", arguments->request.layout,
                   "only the layout of this name, as the table has it");
+  app->add_option("--sample", arguments->request.sample,
+                  "only this number of layouts, spread evenly over all")
+      ->check(CLI::PositiveNumber);
   app->add_flag("--list", arguments->lists, "print the names of the layouts, without running them");
   app->add_option("--inject", arguments->faults,
                   "multiply the gradients of layouts with some forms, which must be found: "

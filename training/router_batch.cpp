@@ -53,11 +53,11 @@ std::vector<nn::ExpertTokens> part_of_experts(const std::vector<nn::ExpertTokens
 }  // namespace
 
 RouterBatch::RouterBatch(nn::Module& model, const TrainingTask& task, const ParallelForm& form)
-    : RouterBatch(model, task, form, needs_of(model, task.micro_batches),
+    : RouterBatch(model, task, form, router_needs(model, task.micro_batches),
                   [&model](const Tensor& input) { model(input); }) {}
 
 RouterBatch::RouterBatch(nn::Module& model, const TrainingTask& task, const ParallelForm& form,
-                         const Needs& needs, RunWhole run_whole)
+                         const RouterNeeds& needs, RunWhole run_whole)
     : task_(task), form_(form), needs_(needs), run_whole_(std::move(run_whole)) {
   for (const auto& [path, module] : model.named_modules()) {
     auto* moe = dynamic_cast<nn::Moe*>(module);
@@ -70,16 +70,6 @@ RouterBatch::RouterBatch(nn::Module& model, const TrainingTask& task, const Para
           "load balance loss is that of {} micro-batches",
           task.micro_batches);
   for (Router& router : routers_) router.moe->set_batch(this);
-}
-
-RouterBatch::Needs RouterBatch::needs_of(nn::Module& model, std::int64_t micro_batches) {
-  Needs needs;
-  for (const auto& [path, module] : model.named_modules())
-    if (auto* moe = dynamic_cast<nn::Moe*>(module)) {
-      needs.plan |= needs_loads(*moe) && micro_batches > 1;
-      needs.loss |= moe->options().router.has_losses();
-    }
-  return needs;
 }
 
 RouterBatch::~RouterBatch() {

@@ -10,6 +10,7 @@
 #include "core/arithmetic/sums/carried_sums.h"
 #include "core/nn/moe.h"
 #include "sharding/parallel/token_ranking.h"
+#include "training/router_needs.h"
 #include "training/training.h"
 
 namespace simmesh {
@@ -28,13 +29,6 @@ namespace simmesh {
 // of all tokens before any is dropped.
 class RouterBatch final : public nn::MoeBatch {
  public:
-  // Needs is what the routers of the whole model need in steps of some micro-batches.
-  struct Needs {
-    bool plan = false;  // a step begins with one
-    bool loss = false;  // routers add losses
-  };
-  static Needs needs_of(nn::Module& model, std::int64_t micro_batches);
-
   // All arguments outlive it. Raises a ValueError for a plan of a model with dropout, which draws
   // by the micro-batch.
   RouterBatch(nn::Module& model, const TrainingTask& task, const ParallelForm& form);
@@ -42,15 +36,10 @@ class RouterBatch final : public nn::MoeBatch {
   // stages.
   using RunWhole = std::function<void(const Tensor& input)>;
   RouterBatch(nn::Module& model, const TrainingTask& task, const ParallelForm& form,
-              const Needs& needs, RunWhole run_whole);
+              const RouterNeeds& needs, RunWhole run_whole);
   ~RouterBatch() override;
   RouterBatch(const RouterBatch&) = delete;
   RouterBatch& operator=(const RouterBatch&) = delete;
-
-  // needs_plan is true if a step of so many micro-batches begins with a plan.
-  static bool needs_plan(nn::Module& model, std::int64_t micro_batches) {
-    return needs_of(model, micro_batches).plan;
-  }
 
   // All ranks call these together: at the begin of a step, before each forward pass, and after the
   // last backward pass of a step. In a pipeline it is called before each backward pass, too.
@@ -107,7 +96,7 @@ class RouterBatch final : public nn::MoeBatch {
   const TrainingTask& task_;
   const ParallelForm& form_;
   std::vector<Router> routers_;
-  Needs needs_;
+  RouterNeeds needs_;
   RunWhole run_whole_;
   bool is_planning_ = false;
   std::vector<MicroBatch> micro_batches_;  // of the step

@@ -56,6 +56,15 @@ std::int64_t ranks_of_name(const std::string& name) {
   return ranks;
 }
 
+// Returns `count` layouts from a list, or all of them.
+std::vector<ComposeLayout> spread_evenly(std::vector<ComposeLayout> all, std::int64_t count) {
+  std::size_t wanted = std::size_t(count);
+  if (count == 0 || wanted >= all.size()) return all;
+  std::vector<ComposeLayout> some;
+  for (std::size_t i = 0; i < wanted; ++i) some.push_back(std::move(all[i * all.size() / wanted]));
+  return some;
+}
+
 double factor_of(const ComposeLayout& layout, const ComposeRequest& request) {
   double factor = 1.0;
   for (const InjectedFault& fault : request.faults)
@@ -241,6 +250,7 @@ ComposeLayouts layouts_asked_for(const GateFile& gate, const ComposeRequest& req
   ComposeLayouts layouts = enumerate_layouts(gate, ranks);
   auto is_other = [&](const ComposeLayout& one) { return !is_asked_for(one, request); };
   std::erase_if(layouts.fitting, is_other);
+  layouts.fitting = spread_evenly(std::move(layouts.fitting), request.sample);
   if (!request.layout.empty())
     std::erase_if(layouts.misfits,
                   [&](const Misfit& misfit) { return misfit.name != request.layout; });

@@ -29,6 +29,7 @@ struct ComposeRequest {
   // Only layouts that have one of these forms, if any are named, and none of those.
   std::vector<std::string> only = {}, without = {};
   std::string layout = {};  // only the layout of this name, with any number of ranks; empty for all
+  std::int64_t sample = 0;  // only this number of them, spread evenly over their order; 0 for all
   std::vector<InjectedFault> faults = {};
   std::size_t jobs = 1;
   GoesOn goes_on = nullptr;

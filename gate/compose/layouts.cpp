@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
+#include <map>
+#include <utility>
 
 #include "core/check/join_text.h"
 #include "gate/fit.h"
@@ -210,9 +212,8 @@ class Enumeration {
       return refuse(layout.name,
                     "expected positions that the ranks of tensor divide, for sequence "
                     "parallelism");
-    if (std::string reason = why_no_pipeline(gate_, layout.run.parallel, layout.run.layout, node_);
-        !reason.empty())
-      return refuse(layout.name, std::move(reason));
+    if (std::string reason = why_no_stages(layout.run); !reason.empty())
+      return refuse(layout.name, reason);
     result_.fitting.push_back(std::move(layout));
   }
 
@@ -231,8 +232,21 @@ class Enumeration {
     result_.misfits.push_back({name, std::move(reason)});
   }
 
+  // Nothing else of a layout matters for its pipeline.
+  const std::string& why_no_stages(const GateSameAs& run) {
+    static const std::string none;
+    if (!run.parallel.pipeline) return none;
+    std::int64_t ranks = run.layout.shape[run.layout.index_of(run.parallel.pipeline->mesh)];
+    auto [known, is_new] = reasons_.try_emplace({run.parallel.pipeline->schedule, ranks});
+    if (is_new)
+      known->second =
+          why_no_pipeline({gate_.model, gate_.data, gate_.train, node_}, run.parallel, run.layout);
+    return known->second;
+  }
+
   const GateFile& gate_;
   nn::ModelNode node_;
+  std::map<std::pair<std::string, std::int64_t>, std::string> reasons_;
   ComposeLayouts result_;
 };
 

@@ -194,7 +194,7 @@ PipelinePlan pipeline_plan(const GatePipeline& pipeline, const PipelineUse& use)
     plan.map = pipeline::build_schedule(*plan.schedule, shape, plan.options).map;
   }
   plan.routers =
-      RouterBatch::needs_of(*nn::build(use.model, {.device = nn::Device::meta}), use.micro_batches);
+      router_needs(*nn::build(use.model, {.device = nn::Device::meta}), use.micro_batches);
   plan.boundaries = boundaries_of(plan.stages, use);
   return plan;
 }

@@ -114,8 +114,8 @@ void bind_compose(nb::module_& module) {
       "compose",
       [](const std::filesystem::path& path, const Ranks& ranks,
          const std::vector<std::string>& only, const std::vector<std::string>& without,
-         const std::string& layout, const std::vector<std::string>& inject, std::int64_t jobs,
-         std::uint64_t seed, const std::string& schedule, std::int64_t threads,
+         const std::string& layout, const std::vector<std::string>& inject, std::int64_t sample,
+         std::int64_t jobs, std::uint64_t seed, const std::string& schedule, std::int64_t threads,
          const std::optional<std::string>& arithmetic, const std::optional<std::string>& release,
          double timeout) {
         RunWords words = words_of({seed, schedule, threads, arithmetic, release, timeout, ""});
@@ -123,6 +123,7 @@ void bind_compose(nb::module_& module) {
                                .only = only,
                                .without = without,
                                .layout = layout,
+                               .sample = std::max<std::int64_t>(sample, 0),
                                .jobs = std::size_t(std::max<std::int64_t>(jobs, 1))};
         for (const std::string& fault : inject)
           request.faults.push_back(parse_injected_fault(fault));
@@ -132,14 +133,16 @@ void bind_compose(nb::module_& module) {
       },
       "path"_a, nb::kw_only(), "ranks"_a = Ranks(std::pair<std::int64_t, std::int64_t>(2, 16)),
       "only"_a = std::vector<std::string>(), "without"_a = std::vector<std::string>(),
-      "layout"_a = "", "inject"_a = std::vector<std::string>(), "jobs"_a = 1, "seed"_a = 0,
-      "schedule"_a = "fifo", "threads"_a = 1, "arithmetic"_a = nb::none(), "release"_a = nb::none(),
-      "timeout"_a = 60.0,
+      "layout"_a = "", "inject"_a = std::vector<std::string>(), "sample"_a = 0, "jobs"_a = 1,
+      "seed"_a = 0, "schedule"_a = "fifo", "threads"_a = 1, "arithmetic"_a = nb::none(),
+      "release"_a = nb::none(), "timeout"_a = 60.0,
       "Trains the model of a gate file in every layout that fits numbers of ranks, each with the "
       "bits "
       "of one\ndevice.\n\n"
       "    compose(\"model.toml\", ranks=(2, 8), without=[\"zero3\"]).failed\n\n"
-      "ranks is one number, or the first and the last one. Raises ValueError for a file that can't "
+      "ranks is one number, or the first and the last one. sample takes only so many layouts, "
+      "spread "
+      "evenly.\nRaises ValueError for a file that can't "
       "be "
       "read\nand where no layout fits. Other threads run meanwhile, and Ctrl-C ends it.");
 }

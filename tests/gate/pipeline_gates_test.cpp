@@ -12,6 +12,7 @@ struct PipelineGate {
   std::string model = "kind = \"transformer\"";
   std::string train = "micro_batches = 4";
   std::string optimizer = "{ kind = \"adamw\" }";
+  std::string rest = {};  // more tables
 
   std::string text() const {
     return "[mesh]\n" + mesh + "\n[model]\n" + model +
@@ -20,7 +21,7 @@ struct PipelineGate {
            "[data]\nbatch = 16\nsequence = 8\n[parallel]\n" +
            parallel + "\n[train]\nsteps = 2\noptimizer = " + optimizer +
            "\nclip_grad_norm = 0.1\n" + train + "\n" + exact_mode +
-           "[expect]\nsame_as = [\"single_device\"]\nschedules = 2\n";
+           "[expect]\nsame_as = [\"single_device\"]\nschedules = 2\n" + rest;
   }
 };
 
@@ -74,7 +75,7 @@ TEST(PipelineGates, BesideFormsOverRows) {
        .parallel = "fsdp = { mesh = [\"r\", \"dp\"] }\n" + pipeline_key("ZBVZeroBubble")});
 }
 
-// What stages send has cut sequences, and gradients of normalisations have parts.
+// Stages send cut sequences, and gradients of normalisations have parts.
 TEST(PipelineGates, BesideTensorAndContext) {
   for (const std::string& schedule : two_kinds) {
     for (const std::string tensor : {"false", "true"})
@@ -155,6 +156,19 @@ TEST(PipelineGates, TakeUnevenCuts) {
                      .parallel = pipeline_key("LoopedBFS",
                                               ", stages = 2, sends = \"buffered\", "
                                               "blocks = [0, 1, 1, 1, 1, 0]")});
+}
+
+// A run goes on in another layout, and on one device, from what all stages have saved.
+TEST(PipelineGates, ResumeInOtherLayouts) {
+  const std::string saves = "[checkpoint]\nsave_at = 1\nresume_on = { mesh = ";
+  const std::string stages =
+      "[2], names = [\"pp\"], parallel = { pipeline = { schedule = \"LoopedBFS\" } } }\n";
+  for (const std::string& other : {std::string("[1] }\n"), stages})
+    expect_one_device({.mesh = pairs_of({"pp", "dp"}),
+                       .parallel = "fsdp = { mesh = \"dp\" }\n" + pipeline_key("ZBVZeroBubble"),
+                       .model = routed_model,
+                       .rest = saves + other});
+  expect_one_device({.mesh = "shape = [1]", .parallel = "", .rest = saves + stages});
 }
 
 }  // namespace

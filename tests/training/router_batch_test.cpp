@@ -220,7 +220,7 @@ TEST(RouterBatch, ReportsLosses) {
 TEST(RouterBatch, PlansOnlyWhatDependsOnLaterTokens) {
   auto plans = [](const Fields& fields, std::int64_t micro_batches) {
     nn::ModulePtr model = build_model(routed_task(fields).model);
-    return RouterBatch::needs_plan(*model, micro_batches);
+    return router_needs(*model, micro_batches).plan;
   };
   EXPECT_TRUE(plans({{"capacity_factor", 1.0}}, 2));
   EXPECT_TRUE(plans({{"aux_loss", 1.0}}, 2));

@@ -5,6 +5,7 @@
 
 #include "core/autograd/variable.h"
 #include "core/nn/containers.h"
+#include "core/ops/functions/default_generator.h"
 
 namespace simmesh {
 
@@ -65,6 +66,8 @@ std::vector<TiedCopy> tied_copies(const TrainingModel& model, const StagePlan& p
 RankStages::RankStages(const TrainingModel& model, const StagePlan& plan,
                        const std::vector<std::int64_t>& own) {
   Ledger::Category category(MemoryCategory::parameter);
+  // Ranks build different parts, and must go on with the same random numbers.
+  Generator before = default_generator();
   PartModules all;
   for (std::int64_t stage : own) {
     PartModules parts = built_parts(model, plan, stage);
@@ -72,6 +75,7 @@ RankStages::RankStages(const TrainingModel& model, const StagePlan& plan,
     finish(*stages_.back(), model, plan, stage);
     all.merge(parts);
   }
+  default_generator() = before;
   all_ = stages_.size() == 1 ? stages_.front() : assembled(plan.model, "", all);
 }
 

@@ -105,7 +105,8 @@ StagePlan plan_stages(const nn::ModelNode& model, const std::vector<std::int64_t
     plan.parts[i].stage = stage;
   }
   for (stage = 0; stage < plan.stages; ++stage)
-    if (std::none_of(plan.parts.begin(), plan.parts.end(), [stage](const StagePlan::Part& part) {
+    if (blocks[std::size_t(stage)] == 0 &&
+        std::none_of(plan.parts.begin(), plan.parts.end(), [stage](const StagePlan::Part& part) {
           return part.stage == stage && has_parameters(part);
         }))
       raise(ErrorKind::value_error, plan_source,

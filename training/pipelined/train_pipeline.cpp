@@ -21,6 +21,7 @@
 #include "training/pipelined/rank_stages.h"
 #include "training/pipelined/stage_ranks.h"
 #include "training/rank_rows.h"
+#include "training/router_batch.h"
 #include "training/spread_parameters.h"
 #include "training/training_engine.h"
 

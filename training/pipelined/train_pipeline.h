@@ -11,7 +11,7 @@
 #include "pipeline/runtime/posts.h"
 #include "pipeline/stage/tensor_meta.h"
 #include "training/pipelined/stage_plan.h"
-#include "training/router_batch.h"
+#include "training/router_needs.h"
 #include "training/training.h"
 
 namespace simmesh {
@@ -28,8 +28,8 @@ struct PipelinePlan {
   pipeline::ScheduleOptions options = {};
   pipeline::SendMode sends = pipeline::SendMode::rendezvous;
   pipeline::StageMap map = {};
-  RouterBatch::Needs routers = {};
-  // What each stage gives to the next one, of one row.
+  RouterNeeds routers = {};
+  // The tensors that each stage gives to the next one, of one row.
   std::vector<pipeline::TensorMetas> boundaries = {};
 };
 

@@ -47,6 +47,21 @@ TEST(ComposeLayouts, HaveDistinctNamesAndSmallOnesFirst) {
     EXPECT_THAT(names, Contains(name));
 }
 
+// A model of several blocks is also cut into stages, in the order of each schedule that takes them.
+TEST(ComposeLayouts, HavePipelines) {
+  std::string text = testing::compose_model("transformer");
+  text.replace(text.find("layers = 1"), 10, "layers = 4");
+  text.replace(text.find("steps = 2"), 9, "steps = 2\nmicro_batches = 4");
+  ComposeLayouts layouts = enumerate_layouts(compose_model_from_text(text, "m.toml"), {2, 4});
+  std::vector<std::string> names = names_of(layouts.fitting);
+  for (const char* name :
+       {"pipeline=2:GPipe", "pipeline=2:DualPipeV", "pipeline=4:1F1B", "pipeline=2:1F1B+fsdp=2",
+        "pipeline=2:ZBVZeroBubble+zero1=2", "pipeline=2:LoopedBFS+context=2:ring:head_tail"})
+    EXPECT_THAT(names, Contains(name));
+  EXPECT_THAT(names, Not(Contains("pipeline=4:DualPipeV")));  // eight stages of four blocks
+  EXPECT_THAT(names, Not(Contains("pipeline=2:1F1B+zero2=2")));
+}
+
 // Three ranks divide no heads, and sixteen rows can't be cut in 17.
 TEST(ComposeLayouts, SayWhyALayoutDoesNotFit) {
   ComposeLayouts layouts = layouts_of("transformer", {3, 3});

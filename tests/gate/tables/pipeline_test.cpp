@@ -14,7 +14,7 @@ std::string gate_with(const std::string& pipeline, const std::string& more = "",
                       const std::string& model = "kind = \"transformer\"") {
   return "[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"dp\"]\n[model]\n" + model +
          "\nlayers = 4\n[parallel]\npipeline = { " + pipeline + " }\n" + more +
-         "\n[train]\nmicro_batches = 4\n[expect]\nsame_as = [\"single_device\"]\n";
+         "\n[train]\nsteps = 2\nmicro_batches = 4\n[expect]\nsame_as = [\"single_device\"]\n";
 }
 
 GatePipeline pipeline_of(const std::string& keys) {
@@ -30,7 +30,7 @@ TEST(GatePipeline, HasPyTorchsNames) {
   EXPECT_EQ(pipeline_of("blocks = [0, 4]").blocks, (std::vector<std::int64_t>{0, 4}));
 }
 
-// What --explain prints must read back as the same gate.
+// The text of --explain must read back as the same gate.
 TEST(GatePipeline, ExplainsItself) {
   GateFile gate = gate_from_text(
       gate_with("schedule = \"LoopedBFS\", blocks = [1, 1, 2, 0], sends = \"buffered\", "
@@ -61,6 +61,8 @@ TEST(GatePipeline, SaysWhyItRefuses) {
   refuses("", "ends the backward pass", "fsdp = { mesh = \"dp\", finalize_backward = \"manual\" }");
   refuses("", "when a stage is resharded",
           "fsdp = { mesh = \"dp\", reshard_after_backward = false }");
+  testing::expect_refused(gate_with("", "[checkpoint]", "kind = \"transformer\"\ntied_head = true"),
+                          "a model without tied_head");
   testing::expect_refused(
       "[mesh]\nshape = [4]\n[model]\nkind = \"linear_stack\"\nlayers = 4\n[parallel]\npipeline = "
       "{}\n"

@@ -3,18 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "core/tensor/tensor.h"
+#include "tests/training/pipelined/plain_layer.h"
 
 namespace simmesh {
 namespace {
 
-nn::ModelNode layer(const std::string& name) {
-  return {name, "linear", {{"in", std::int64_t(2)}, {"out", std::int64_t(2)}, {"bias", false}}, {}};
-}
+using testing::plain_layer;
 
 // Three layers, of which the last one has the weight of the first one.
 TrainingModel three_layers() {
   TrainingModel model;
-  model.node = {"", "sequential", {}, {layer("a"), layer("b"), layer("c")}};
+  model.node = {
+      "", "sequential", {}, {plain_layer("a", 2), plain_layer("b", 2), plain_layer("c", 2)}};
   model.tied = {{"c.weight", "a.weight"}};
   for (const char* name : {"a.weight", "b.weight"})
     model.parameters.push_back(
@@ -22,7 +22,7 @@ TrainingModel three_layers() {
   return model;
 }
 
-bool has_same_values(const Tensor& a, const Tensor& b) { return same_bits(a.detach(), b.detach()); }
+bool are_equal_bits(const Tensor& a, const Tensor& b) { return same_bits(a.detach(), b.detach()); }
 
 // A copy of a tied parameter has the values of the original, and paths are those of the model.
 TEST(RankStages, HaveTheirPartsUnderTheirPaths) {
@@ -34,8 +34,8 @@ TEST(RankStages, HaveTheirPartsUnderTheirPaths) {
   EXPECT_EQ(&middle.all(), middle.stages()[0].get());
   EXPECT_EQ(ends.all().named_parameters().size(), 2u);
   for (const char* name : {"a", "c"})
-    EXPECT_TRUE(has_same_values(ends.all().find(name).parameter("weight"),
-                                whole->find("a").parameter("weight")));
+    EXPECT_TRUE(are_equal_bits(ends.all().find(name).parameter("weight"),
+                               whole->find("a").parameter("weight")));
   EXPECT_TRUE(nn::is_same_tensor(ends.all().find("c").parameter("weight"),
                                  ends.stages()[1]->find("c").parameter("weight")));
   EXPECT_FALSE(nn::is_same_tensor(ends.all().find("a").parameter("weight"),

@@ -35,12 +35,12 @@ nn::ModelNode block(const std::string& name) {
           "block",
           {},
           {{"norm1", "identity", {}, {}},
-           {"attn", "identity", {}, {}},
+           leaf("attn", "linear"),
            {"norm2", "identity", {}, {}},
            {"mlp", "identity", {}, {}}}};
 }
 
-// What precedes the first block is in the first stage, and what follows the last one in the last.
+// Parts before the first block are in the first stage, and those after the last one in the last.
 TEST(StagePlan, CutsBeforeBlocks) {
   EXPECT_EQ(block_count(stack()), 3);
   EXPECT_EQ(stages_of(plan_stages(stack(), {2, 1})),

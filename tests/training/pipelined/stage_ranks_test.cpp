@@ -3,19 +3,19 @@
 #include "core/autograd/variable.h"
 #include "core/ops/shapes/factories.h"
 #include "testing/gtest.h"
+#include "tests/training/pipelined/plain_layer.h"
 
 namespace simmesh {
 namespace {
 
-nn::ModelNode layer(const std::string& name) {
-  return {name, "linear", {{"in", std::int64_t(2)}, {"out", std::int64_t(2)}, {"bias", false}}, {}};
-}
+using testing::plain_layer;
 
 // Three layers in a V over two ranks; the last one has the weight of the first or the second.
 struct ThreeStages {
   explicit ThreeStages(const std::string& original, std::vector<std::int64_t> ranks)
       : map(std::vector<std::int64_t>(std::move(ranks))) {
-    model.node = {"", "sequential", {}, {layer("a"), layer("b"), layer("c")}};
+    model.node = {
+        "", "sequential", {}, {plain_layer("a", 2), plain_layer("b", 2), plain_layer("c", 2)}};
     model.tied = {{"c.weight", original}};
     for (const char* name : {"a.weight", "b.weight"})
       model.parameters.push_back({name, {2, 2}, {.rule = Rule::unit, .seed = 5}});
@@ -27,7 +27,7 @@ struct ThreeStages {
   pipeline::StageMap map;
 };
 
-std::vector<std::string> names_of(const std::vector<nn::NamedTensor>& tensors) {
+std::vector<std::string> names_in(const std::vector<nn::NamedTensor>& tensors) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : tensors) names.push_back(name);
   return names;
@@ -40,7 +40,7 @@ SIMMESH_TEST(StageRanks, CompleteWhatTheyReport, {.mesh = {2}}) {
   RankStages stages(three.model, three.plan, three.map.stages_of(group.rank()));
   StageRanks ranks({three.plan, three.model, three.map, group});
   std::vector<nn::NamedTensor> all = ranks.complete(stages.all().named_parameters());
-  SIMMESH_CHECK(names_of(all) == (std::vector<std::string>{"a.weight", "b.weight"}), "other names");
+  SIMMESH_CHECK(names_in(all) == (std::vector<std::string>{"a.weight", "b.weight"}), "other names");
   SIMMESH_CHECK(ranks.counted(stages.all()).size() == 1, "a copy counts");
   Tensor values = full({2}, DType::float32, double(group.rank()));
   EXPECT_SAME_BITS(ranks.from_last(values), full({2}, DType::float32, 0.0));

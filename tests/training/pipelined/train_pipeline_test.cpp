@@ -2,19 +2,22 @@
 
 #include "core/tensor/formula.h"
 #include "testing/gtest.h"
+#include "tests/training/pipelined/plain_layer.h"
 #include "training/run_record.h"
 
 namespace simmesh {
 namespace {
 
-nn::ModelNode layer(const std::string& name) {
-  return {name, "linear", {{"in", std::int64_t(3)}, {"out", std::int64_t(3)}, {"bias", false}}, {}};
-}
+using testing::plain_layer;
 
 // Four layers, whose last one has the weight of the first.
 TrainingTask four_layers() {
   TrainingTask task;
-  task.model.node = {"", "sequential", {}, {layer("a"), layer("b"), layer("c"), layer("d")}};
+  task.model.node = {
+      "",
+      "sequential",
+      {},
+      {plain_layer("a", 3), plain_layer("b", 3), plain_layer("c", 3), plain_layer("d", 3)}};
   task.model.tied = {{"d.weight", "a.weight"}};
   for (const char* name : {"a.weight", "b.weight", "c.weight"})
     task.model.parameters.push_back(

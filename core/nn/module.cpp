@@ -53,6 +53,13 @@ void collect(Module& module, const std::string& prefix, std::set<Module*>& seen,
     collect(*child, joined(prefix, name), seen, out);
 }
 
+// Does the same without names, which cost more than all else.
+void collect(Module& module, std::set<Module*>& seen, std::vector<Module*>& out) {
+  if (!seen.insert(&module).second) return;
+  out.push_back(&module);
+  for (const auto& [name, child] : module.children()) collect(*child, seen, out);
+}
+
 }  // namespace
 
 ParameterAdoption::ParameterAdoption(Adopt adopt)
@@ -77,15 +84,22 @@ Tensors Module::call(Tensors inputs) {
   return outputs;
 }
 
-Tensors Module::run_forward(const Tensors& inputs) try {
+Tensors Module::run_forward(const Tensors& inputs) {
   auto run = [this](const Tensors& given) {
     Ledger::Category category(MemoryCategory::activation);
     return forward(given);
   };
-  return checkpointing_ ? checkpoint_activations(run, inputs, *checkpointing_) : run(inputs);
-} catch (...) {
-  if (extension_) extension_->forward_failed(*this);
-  throw;
+  auto run_all = [&] {
+    return checkpointing_ ? checkpoint_activations(run, inputs, *checkpointing_) : run(inputs);
+  };
+  // A recomputation ends by an exception, so each module on its way that catches it costs time.
+  if (!extension_) return run_all();
+  try {
+    return run_all();
+  } catch (...) {
+    extension_->forward_failed(*this);
+    throw;
+  }
 }
 
 Tensor Module::operator()(const Tensor& input) {
@@ -149,8 +163,17 @@ std::vector<NamedTensor> Module::named_parameters() {
 }
 
 std::vector<Tensor> Module::parameters() {
+  std::vector<Module*> modules;
+  std::set<Module*> seen;
+  collect(*this, seen, modules);
   std::vector<Tensor> result;
-  for (auto& [name, tensor] : named_parameters()) result.push_back(tensor);
+  for (Module* module : modules)
+    for (const ParameterSlot& slot : module->parameters_) {
+      bool known = std::any_of(result.begin(), result.end(), [&](const Tensor& other) {
+        return is_same_tensor(other, slot.tensor);
+      });
+      if (slot.tensor.is_defined() && !known) result.push_back(slot.tensor);
+    }
   return result;
 }
 

@@ -47,9 +47,9 @@ TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group,
       exchange_(std::make_shared<RowExchange>(group, route)),
       width_(rows.width),
       dtype_(rows.dtype),
-      own_counts_(totals(rows)) {
+      own_counts_(totals(rows)),
+      choices_(std::int64_t(rows.counts[0].size())) {
   auto experts = std::int64_t(rows.counts.size());
-  auto choices = std::int64_t(rows.counts[0].size());
   Chunk own = experts_of(group.rank(), experts, group);
   Counts flat;
   Splits splits;
@@ -57,8 +57,8 @@ TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group,
     flat.insert(flat.end(), of_expert.begin(), of_expert.end());
   for (std::int64_t rank = 0; rank < group.size(); ++rank) {
     Chunk theirs = experts_of(rank, experts, group);
-    splits.input.push_back(theirs.length * choices);
-    splits.output.push_back(own.length * choices);
+    splits.input.push_back(theirs.length * choices_);
+    splits.output.push_back(own.length * choices_);
     sent_.push_back(std::accumulate(own_counts_.begin() + theirs.start,
                                     own_counts_.begin() + theirs.start + theirs.length,
                                     std::int64_t{0}));
@@ -66,35 +66,47 @@ TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group,
   Tensor came = (*exchange_)(nn::index_tensor(flat), splits.input, splits.output).contiguous();
   auto values = came.values<std::int64_t>();
   owner_counts_.assign(std::size_t(own.length), 0);
-  order_rows({values.begin(), values.end()}, choices);
+  take_counts({values.begin(), values.end()});
 }
 
 // Received rows are in order of ranks, then of experts and choices; `received` has the counts of
-// these parts, in that order.
-void TokenExchange::order_rows(const std::vector<std::int64_t>& received, std::int64_t choices) {
-  std::size_t experts = owner_counts_.size(), parts = experts * std::size_t(choices);
-  Counts starts(received.size() + 1, 0);
-  std::partial_sum(received.begin(), received.end(), starts.begin() + 1);
+// these parts, in that order. Damaged ones are refused here or by the exchange of the rows, so
+// nothing may be as large as they say before that.
+void TokenExchange::take_counts(Counts received) {
+  std::size_t experts = owner_counts_.size(), parts = experts * std::size_t(choices_);
+  for (std::int64_t count : received)
+    if (count < 0)
+      raise(ErrorKind::value_error, "sharding/expert_exchange", "expected a number of rows, got {}",
+            count);
+  starts_.assign(received.size() + 1, 0);
+  std::partial_sum(received.begin(), received.end(), starts_.begin() + 1);
   for (std::int64_t rank = 0; rank < group_.size(); ++rank)
-    came_.push_back(starts[std::size_t(rank + 1) * parts] - starts[std::size_t(rank) * parts]);
-  for (std::size_t expert = 0; expert < experts; ++expert)
-    for (std::size_t choice = 0; choice < std::size_t(choices); ++choice)
-      for (std::size_t rank = 0; rank < std::size_t(group_.size()); ++rank) {
-        std::size_t part = rank * parts + expert * std::size_t(choices) + choice;
-        owner_counts_[expert] += received[part];
-        for (std::int64_t row = starts[part]; row < starts[part + 1]; ++row) order_.push_back(row);
-      }
+    came_.push_back(starts_[std::size_t(rank + 1) * parts] - starts_[std::size_t(rank) * parts]);
+  for (std::size_t part = 0; part < received.size(); ++part)
+    owner_counts_[part % parts / std::size_t(choices_)] += received[part];
+}
+
+Counts TokenExchange::order() const {
+  std::size_t experts = owner_counts_.size(), parts = experts * std::size_t(choices_);
+  Counts rows;
+  for (std::size_t of_rank = 0; of_rank < parts; ++of_rank)
+    for (std::size_t rank = 0; rank < std::size_t(group_.size()); ++rank) {
+      std::size_t part = rank * parts + of_rank;
+      for (std::int64_t row = starts_[part]; row < starts_[part + 1]; ++row) rows.push_back(row);
+    }
+  return rows;
 }
 
 std::vector<Tensor> TokenExchange::to_owners(const std::vector<Tensor>& rows) const {
   Tensor sent = joined(rows, width_, dtype_);
   Tensor came = (*exchange_)(sent, dims_of(sent_), dims_of(came_));
-  return cut(index_select(came, 0, nn::index_tensor(order_)), owner_counts_);
+  return cut(index_select(came, 0, nn::index_tensor(order())), owner_counts_);
 }
 
 std::vector<Tensor> TokenExchange::to_tokens(const std::vector<Tensor>& rows) const {
-  Counts places(order_.size());
-  for (std::size_t i = 0; i < order_.size(); ++i) places[std::size_t(order_[i])] = std::int64_t(i);
+  Counts rows_in_order = order(), places(rows_in_order.size());
+  for (std::size_t i = 0; i < places.size(); ++i)
+    places[std::size_t(rows_in_order[i])] = std::int64_t(i);
   Tensor results = joined(rows, width_, dtype_);
   Tensor back = index_select(results, 0, nn::index_tensor(places));
   return cut((*exchange_)(back, dims_of(came_), dims_of(sent_)), own_counts_);

@@ -46,7 +46,9 @@ class TokenExchange final : public ExpertExchange {
   const RowMessages& messages() const { return exchange_->messages(); }
 
  private:
-  void order_rows(const std::vector<std::int64_t>& received, std::int64_t choices);
+  void take_counts(std::vector<std::int64_t> received);
+  // Returns the received rows in the order of one device.
+  std::vector<std::int64_t> order() const;
 
   ProcessGroup group_;
   std::shared_ptr<RowExchange> exchange_;
@@ -55,7 +57,8 @@ class TokenExchange final : public ExpertExchange {
   std::vector<std::int64_t> own_counts_;    // rows by expert that leave
   std::vector<std::int64_t> owner_counts_;  // rows by expert of this rank that arrive
   std::vector<std::int64_t> sent_, came_;   // rows by rank
-  std::vector<std::int64_t> order_;         // of the received rows, in the order of one device
+  std::int64_t choices_;
+  std::vector<std::int64_t> starts_;  // of the parts that arrive: by rank, expert and choice
 };
 
 // TokenReplicas is for tokens that all ranks have: rows are taken from them, and results are

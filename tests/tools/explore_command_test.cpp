@@ -26,23 +26,43 @@ TEST(ExploreCommand, CountsSchedules) {
   EXPECT_NE(run.last_line().find(json["data_hash"].get<std::string>()), std::string::npos);
 }
 
-// If this fails, the shards of an exploration can't be put together to the whole.
+// If this fails, what is printed depends on the jobs, or the shards of an exploration can't be put
+// together to the whole.
 TEST(ExploreCommand, ShardsAreMergedToOneReport) {
   TemporaryFolder folder;
   std::string file = folder.write("g.toml", replicated);
   std::string merge = "explore --exhaustive " + file + " --merge";
-  for (const char* shard : {"1", "2"}) {
-    std::string state = (folder.path() / shard).string();
+  for (int shard = 1; shard <= 8; ++shard) {
+    std::string state = (folder.path() / std::to_string(shard)).string();
     auto run = run_program(
-        fmt::format("explore --exhaustive {} --shard {}/2 --state {}", file, shard, state));
+        fmt::format("explore --exhaustive {} --shard {}/8 --state {}", file, shard, state));
     EXPECT_EQ(run.status, 0) << run.output;
     merge += " " + state;
   }
-  EXPECT_EQ(run_program(merge).output, run_program("explore --exhaustive " + file).output);
+  std::string expected = run_program("explore --exhaustive " + file).output;
+  EXPECT_EQ(run_program(merge).output, expected);
+  for (const char* jobs : {"2", "4"})
+    EXPECT_EQ(run_program("explore --exhaustive " + file + " --jobs " + jobs).output, expected);
   expect_refused("explore --exhaustive " + file + " --merge " + (folder.path() / "1").string(),
-                 "expected all 2 shards");
+                 "expected all 8 shards");
   expect_refused("explore --shard 1/2 " + file, "expected --exhaustive");
   expect_refused("explore --exhaustive --shard 3/2 " + file, "expected a shard");
+}
+
+// If this fails, several gates have no summary, or a night doesn't go on from its file.
+TEST(ExploreCommand, SeveralGatesHaveOneSummary) {
+  TemporaryFolder folder;
+  std::string files = folder.write("a.toml", replicated) + " " + folder.write("b.toml", replicated);
+  std::string state = " --state " + (folder.path() / "night").string();
+  auto run = run_program("explore " + files + " --faults kill --schedules 20" + state);
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_EQ(run.last_line().rfind("2 gates, 40 runs with faults, ", 0), 0u) << run.output;
+  EXPECT_EQ(run_program("explore " + files + " --faults kill --schedules 20 --jobs 2").output,
+            run.output);
+  run = run_program("explore --quiet " + files + " --faults kill --schedules 30" + state);
+  EXPECT_EQ(run.last_line().rfind("2 gates, 60 runs with faults, ", 0), 0u) << run.output;
+  expect_refused("explore " + files + " --faults all" + state, "got one of others");
+  expect_refused("explore --exhaustive " + files, "expected one gate with --exhaustive");
 }
 
 // With the written schedule, `simmesh run` must fail in the same way.

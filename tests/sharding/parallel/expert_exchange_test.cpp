@@ -125,5 +125,19 @@ SIMMESH_TEST(ExpertExchange, ColumnsGatherTheRowsOfAnExpert,
 
 INSTANTIATE_TEST_SUITE_P(Worlds, ExpertExchangeTest, ::testing::Values(1, 2, 3, 4));
 
+// If this fails, a damaged number of rows takes all memory, or for ever, before it is refused.
+TEST(ExpertExchange, RefusesDamagedCounts) {
+  for (std::uint64_t bit : {2u, 40u, 63u}) {
+    Fault flip = Fault::flip_bit({.rank = 0, .operation = 1, .bit = bit});
+    Outcome outcome = World({.ranks = 2, .faults = {flip}}).run([](Rank& rank) {
+      TokenExchange exchange(layout_of(std::int64_t(rank.id())), ProcessGroup::world());
+      exchange.to_owners(rows_of_rank(std::int64_t(rank.id())));
+    });
+    ASSERT_TRUE(outcome.failure) << bit;
+    EXPECT_EQ(outcome.failure->kind, Failure::Kind::error) << report(outcome);
+    EXPECT_EQ(outcome.live_storages, 0);
+  }
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -89,6 +89,10 @@ VerifyResult verify(const VerifyRequest& request) {
   CaseFiles files = load_cases(request.paths, [&](const RecordedCase& recorded) {
     return request.filter.matches(recorded);
   });
+  if (files.cases.empty() && !request.filter.id.empty())
+    raise(ErrorKind::value_error, "verify", "expected a case with an id like '{}', got none{}",
+          one_line(request.filter.id),
+          files.disputed_left_out > 0 ? ": it is a disputed case, so name its file" : "");
   std::uint64_t count = std::min<std::uint64_t>(files.cases.size(), std::uint64_t(request.limit));
   if (!request.options.trace_file.empty() && count != 1)
     raise(ErrorKind::value_error, "verify", "expected one case to trace, got {}", count);

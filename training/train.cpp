@@ -16,6 +16,7 @@
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/scalar_value.h"
+#include "training/meta_init.h"
 #include "training/rank_rows.h"
 #include "training/router_batch.h"
 #include "training/training.h"
@@ -140,8 +141,9 @@ void add_buffers(nn::Module& model, TrainingResult& result) {
 }  // namespace
 
 TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
-  nn::ModulePtr model = build_model(task.model);
+  nn::ModulePtr model = task.init_on_meta ? build_meta_model(task.model) : build_model(task.model);
   if (form.prepare) form.prepare(*model);
+  if (task.init_on_meta) init_from_meta(task.model, *model);
   std::unique_ptr<TrainingEngine> engine = form.make_engine ? form.make_engine(*model, task, form)
                                                             : make_local_engine(*model, task, form);
   RouterBatch routers(*model, task, form);

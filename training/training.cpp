@@ -1,7 +1,7 @@
 #include "training/training.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
@@ -58,12 +58,14 @@ nn::ModulePtr build_meta_model(const TrainingModel& model) { return build_tied(m
 nn::ModulePtr build_model(const TrainingModel& model) {
   Ledger::Category category(MemoryCategory::parameter);
   nn::ModulePtr built = build_tied(model, false);
+  std::map<std::string, const ParameterData*> by_name;
+  for (const ParameterData& parameter : model.parameters) by_name[parameter.name] = &parameter;
   for (auto& [name, parameter] : built->named_parameters()) {
-    auto given = std::find_if(model.parameters.begin(), model.parameters.end(),
-                              [&name = name](const ParameterData& p) { return p.name == name; });
-    if (given == model.parameters.end())
+    auto found = by_name.find(name);
+    if (found == by_name.end())
       raise(ErrorKind::value_error, training_source,
             "expected values for the parameter {}, got none", name);
+    const ParameterData* given = found->second;
     if (given->shape != parameter.shape())
       raise(ErrorKind::value_error, training_source, "parameter {}: expected the shape {}, got {}",
             name, to_string(DimSpan(parameter.shape())), to_string(DimSpan(given->shape)));

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "collectives/transport.h"
 #include "core/check/error.h"
 #include "core/tensor/chunk.h"
@@ -39,6 +41,17 @@ class ExchangeOfShapes {
     return exchange_.is_run(0) && exchange_.is_run(members_ - 1) &&
            first_.inputs[0].shape() == exchange_.call(members_ - 1).inputs[0].shape();
   }
+  // True if each member that runs sends pieces of one size, and gets pieces of that size.
+  bool all_splits_are_equal() const {
+    std::int64_t size = first_.input_splits.front();
+    auto is_it = [size](std::int64_t split) { return split == size; };
+    for (std::size_t member = 0; member < members_; ++member) {
+      const CollectiveCall& call = exchange_.call(member);
+      if (!std::all_of(call.input_splits.begin(), call.input_splits.end(), is_it)) return false;
+      if (!std::all_of(call.output_splits.begin(), call.output_splits.end(), is_it)) return false;
+    }
+    return true;
+  }
   // Returns the size of the member's chunk.
   std::int64_t cut(std::int64_t size, std::size_t index) const {
     return chunk_of({size, std::int64_t(members_), std::int64_t(index)}).length;
@@ -54,13 +67,16 @@ void ExchangeOfShapes::check_fold() const {
   if (exchange_.all_run()) return;
   auto root = std::size_t(first_.root);
   const CollectiveFacts& facts = facts_of(first_.op);
-  bool has_unknown_pieces = first_.uneven && facts.concatenates && !all_pieces_are_equal();
+  bool has_splits = !first_.input_splits.empty();
+  bool has_unknown_pieces =
+      first_.uneven && !has_splits && facts.concatenates && !all_pieces_are_equal();
   bool root_is_missing =
       facts.operands == CollectiveOperands::of_root_alone && !exchange_.is_run(root);
-  if (!has_unknown_pieces && first_.input_splits.empty() && !root_is_missing) return;
+  bool has_unknown_splits = has_splits && !all_splits_are_equal();
+  if (!has_unknown_pieces && !has_unknown_splits && !root_is_missing) return;
   raise(ErrorKind::runtime_error, "collectives/shape_transport",
         "{} of group {}: expected a collective whose shapes are known without the ranks that this "
-        "folded world doesn't run, got uneven pieces, splits, or a root that isn't run",
+        "folded world doesn't run, got uneven pieces, unequal splits, or a root that isn't run",
         to_string(first_), exchange_.group());
 }
 

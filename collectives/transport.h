@@ -25,7 +25,8 @@ class Transport {
 // ShapeTransport moves no bytes: in a world of shapes only it gives every member results of the
 // right shapes. In a folded world it raises a RuntimeError where the shapes depend on calls of
 // ranks that aren't run: pieces that may be uneven (known to be even only where the first and the
-// last member run and have equal ones), splits, and the operands of a root that isn't run.
+// last member run and have equal ones), splits unless all are equal, and the operands of a root
+// that isn't run.
 class ShapeTransport final : public Transport {
  public:
   void exchange(Exchange& exchange, const TransportContext& context) const override;

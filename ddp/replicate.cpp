@@ -271,10 +271,13 @@ void State::find_unused(std::size_t partners, std::vector<bool>& unused) {
     if (parameters[i].partners == partners) members.push_back(i);
   if (members.empty()) return;
   Tensor used = zeros({std::int64_t(members.size())}, DType::int64);
-  auto own = used.mutable_values<std::int64_t>();
-  for (std::size_t i = 0; i < members.size(); ++i)
-    own[i] = grad_of(parameters[members[i]].tensor).is_defined() ? 1 : 0;
+  // Without values the other ranks count as using what this one does.
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    unused[members[i]] = !grad_of(parameters[members[i]].tensor).is_defined();
+    if (used.has_elements()) used.mutable_values<std::int64_t>()[i] = unused[members[i]] ? 0 : 1;
+  }
   if (groups[partners]) used = all_reduce(used, ReduceOp::sum, *groups[partners], site);
+  if (!used.has_elements()) return;
   auto users = used.values<std::int64_t>();
   for (std::size_t i = 0; i < members.size(); ++i) unused[members[i]] = users[i] == 0;
 }

@@ -64,9 +64,10 @@ std::string model_text(const GateModel& model) {
   TomlTable table("model");
   add_sizes(table, model);
   table.word("dtype", to_string(model.dtype));
-  table.add("init", fmt::format("{{ rule = {}, scale = {}, seed = {} }}",
-                                toml_quoted(to_string(model.init_rule)),
-                                toml_number(model.init_scale), model.init_seed));
+  table.add("init",
+            fmt::format("{{ rule = {}, scale = {}, seed = {}, on_meta = {} }}",
+                        toml_quoted(to_string(model.init_rule)), toml_number(model.init_scale),
+                        model.init_seed, model.init_on_meta));
   return table.text();
 }
 
@@ -179,7 +180,16 @@ std::string checkpoint_text(const std::optional<GateCheckpoint>& checkpoint) {
   TomlTable table("checkpoint");
   table.add("save_at", checkpoint->save_at);
   table.add("mode", toml_quoted(to_string(checkpoint->mode)));
-  table.add("resume_on", same_as_entry(checkpoint->resume_on));
+  const SaveContents& contents = checkpoint->contents;
+  table.word("layout", contents.layout == checkpoint::SaveLayout::modular ? "modular" : "one_file");
+  table.add("keeps_local", contents.keeps_local);
+  if (contents.ema) {
+    bool from_first = contents.ema->start == checkpoint::MovingAverage::Start::first_value;
+    table.add("ema", fmt::format("{{ decay = {}, interval = {}, start = \"{}\" }}",
+                                 toml_number(contents.ema->decay), contents.ema->interval,
+                                 from_first ? "first_value" : "zeros"));
+  }
+  if (!checkpoint->resumes_alike) table.add("resume_on", same_as_entry(checkpoint->resume_on));
   return table.text();
 }
 

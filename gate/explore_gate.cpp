@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "core/check/counted.h"
 #include "core/check/json_value.h"
 #include "core/engine/explore.h"
 #include "core/engine/ordered_jobs.h"
@@ -209,8 +210,9 @@ class Explorer {
 };
 
 std::string last_line(const GateExploration& found) {
-  return fmt::format("{} schedules, {} distinct, data hash {:016x}\n", found.schedules,
-                     found.distinct, found.data_hash);
+  return fmt::format("{}, {} distinct, data hash {:016x}\n",
+                     counted(std::int64_t(found.schedules), "schedule"), found.distinct,
+                     found.data_hash);
 }
 
 }  // namespace

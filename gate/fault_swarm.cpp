@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check/append_text.h"
+#include "core/check/counted.h"
 #include "core/check/error.h"
 #include "core/check/json_value.h"
 #include "core/engine/ordered_jobs.h"
@@ -187,7 +188,8 @@ std::string to_text(const FaultSwarm& found, bool quiet) {
     if (!found.ok()) append_text(text, "FAIL {}\n", found.failure);
     if (!found.report.empty()) append_text(text, "{}\n", found.report);
   }
-  append_text(text, "{} runs with faults, {}, data hash {} without\n", found.runs,
+  append_text(text, "{} with faults, {}, data hash {} without\n",
+              counted(std::int64_t(found.runs), "run"),
               found.ok() ? "each reported or without effect" : "1 not reported",
               hash_text(found.data_hash));
   return text;

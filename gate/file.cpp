@@ -6,6 +6,7 @@
 
 #include "core/check/join_text.h"
 #include "core/check/read_file.h"
+#include "core/nn/moe.h"
 #include "gate/fit.h"
 #include "gate/tables/muon.h"
 #include "gate/tables/zero_file.h"
@@ -232,6 +233,29 @@ void refuse_other_zero_files(GateTable& top, const GateFile& gate) {
     top.table("checkpoint")->reject_value("resume_on", "zero as a table", "the path of a file");
 }
 
+// Refuses averages of a model that has neither float32 parameters nor masters.
+void check_average(GateTable& top, const GateFile& gate) {
+  if (!gate.checkpoint || !gate.checkpoint->contents.ema) return;
+  if (gate.model.dtype == DType::float32) return;
+  bool has_masters = gate.model.dtype != DType::float64 && gate.parallel.zero &&
+                     gate.checkpoint->resume_on.parallel.zero;
+  if (!has_masters)
+    top.table("checkpoint")
+        ->reject("ema", "no such key where parameters are neither float32 nor have masters");
+}
+
+// Refuses deferred values where a form keeps tensors of the model before they have memory.
+void check_init(GateTable& top, const GateFile& gate) {
+  if (!gate.model.init_on_meta) return;
+  if (!gate.parallel.fsdp)
+    top.table("model")->reject("init", "on_meta = false in a gate without parallel.fsdp");
+  if (!gate.parallel.tensor) return;
+  if (!gate.world.shapes_only || gate.parallel.tensor->form.sequence_parallel)
+    top.table("model")->reject("init",
+                               "on_meta = false with parallel.tensor, but in a world of shapes "
+                               "only without tensor.sequence_parallel");
+}
+
 // Refuses checkpoints of a ZeRO engine that has a part of the model only: the formats of ZeRO's
 // checkpoints name the ranks of one group.
 void check_saved_parts(GateTable& top, const GateFile& gate) {
@@ -252,14 +276,54 @@ void check_saved_parts(GateTable& top, const GateFile& gate) {
   check(gate.checkpoint->resume_on.parallel, "resume_on");
 }
 
+// Refuses experts whose tokens depend on values. Without values ranks can't tell each other how
+// many tokens they send, so each rank has to give each expert equally many.
+void check_balance(GateTable& top, const GateFile& gate, const nn::Moe::Options& experts) {
+  bool has_nodes = gate.model.is_given_by_nodes();
+  if (!experts.router.force_load_balance)
+    top.table("model")->reject(has_nodes ? "nodes" : "kind",
+                               "force_load_balance = true for experts in a gate with "
+                               "world.shapes_only: else which tokens an expert gets depends on "
+                               "values");
+  bool drops = experts.capacity_factor > 0 && experts.router.drop != nn::DropOrder::none;
+  if (drops && experts.capacity_factor < 1)
+    top.table("model")->reject_value(has_nodes ? "nodes" : "capacity_factor",
+                                     "a capacity_factor of 1 or more in a gate with "
+                                     "world.shapes_only, where no token can be dropped",
+                                     fmt::format("{}", experts.capacity_factor));
+  const Shape& row = gate.data.input;
+  std::int64_t positions = numel(row) / (gate.data.vocabulary > 0 ? 1 : row.back());
+  std::int64_t pieces = gate.train.micro_batches * gate.parts();
+  // The numbers of a rank's tokens follow one another: in all its rows, or in a piece of a row.
+  std::int64_t run = gate.data.batch / pieces * positions;
+  if (const auto& context = gate.parallel.context) {
+    std::int64_t cuts = gate.mesh.shape[gate.mesh.index_of(context->mesh)];
+    if (context->style.order == SequenceOrder::head_tail) cuts *= 2;
+    run = positions % cuts == 0 ? positions / cuts : 0;
+  }
+  if (gate.data.batch % pieces == 0 && run > 0 && run * experts.top_k % experts.experts == 0)
+    return;
+  auto data = top.table("data");
+  const GateTable& blamed = data ? *data : top;
+  blamed.reject_value(
+      data ? "batch" : "data.batch",
+      fmt::format("equally many tokens for each of the {} experts, of each rank in "
+                  "each micro-batch{}, in a gate with world.shapes_only",
+                  experts.experts, gate.parallel.context ? " and each piece of a sequence" : ""),
+      fmt::format("a batch of {} for {} ranks and {} micro-batches", gate.data.batch, gate.parts(),
+                  gate.train.micro_batches));
+}
+
 // Refuses what a world of shapes only, or a folded one, can't do.
 void check_world(GateTable& top, const GateFile& gate) {
   if (!gate.world.shapes_only) return;
   constexpr std::string_view needs_data = "no such key in a gate with world.shapes_only";
-  if (has_kind(model_node(gate.model, gate.model_use()), "moe"))
-    top.table("model")->reject(gate.model.is_given_by_nodes() ? "nodes" : "kind",
-                               "a model without experts in a gate with world.shapes_only: which "
-                               "tokens an expert gets depends on values");
+  nn::ModelNode node = model_node(gate.model, gate.model_use());
+  if (has_kind(node, "moe")) {
+    nn::ModulePtr shapes = nn::build(node, {.device = nn::Device::meta});
+    for (const auto& [path, module] : shapes->named_modules())
+      if (auto* moe = dynamic_cast<nn::Moe*>(module)) check_balance(top, gate, moe->options());
+  }
   auto faults = top.table("faults");
   if (faults && faults->has("flip_bit")) faults->reject("flip_bit", needs_data);
   if (gate.checkpoint)
@@ -338,6 +402,8 @@ GateFile gate_from_table(const toml::table& parsed, const std::string& file) {
   check_sequence(top, gate);
   check_pipelines(top, gate, node);
   check_saved_parts(top, gate);
+  check_init(top, gate);
+  check_average(top, gate);
   check_world(top, gate);
   return gate;
 }

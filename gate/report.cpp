@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/check/counted.h"
 #include "core/check/join_text.h"
 #include "core/check/json_value.h"
 #include "core/check/one_line.h"
@@ -58,7 +59,8 @@ std::string gate_text(const GateResult& result) {
   if (!result.failure.empty()) text += result.failure + "\n";
   if (!result.losses.empty()) text += fmt::format("losses {}\n", join_text(result.losses, ", "));
   if (result.shapes_of_ranks)
-    text += fmt::format("shapes only, {} ranks were run\n", *result.shapes_of_ranks);
+    text += fmt::format("shapes only, {} {} run\n", counted(*result.shapes_of_ranks, "rank"),
+                        *result.shapes_of_ranks == 1 ? "was" : "were");
   else
     text += fmt::format("data hash {:016x}\n", result.data_hash);
   text += fmt::format("schedule hash {:016x}\n", result.schedule_hash);

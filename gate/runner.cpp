@@ -77,8 +77,8 @@ class Observation {
 // TrainingCalls counts a rank's calls of each collective, except those that only serve reports.
 class TrainingCalls {
  public:
-  TrainingCalls(Rank& rank, bool has_details, RankFindings& found)
-      : rank_(rank), found_(found), has_details_(has_details) {
+  TrainingCalls(Rank& rank, bool counts_bytes, RankFindings& found)
+      : rank_(rank), found_(found), counts_bytes_(counts_bytes) {
     end_report();
   }
 
@@ -87,6 +87,8 @@ class TrainingCalls {
     for (std::size_t op = 0; op < collective_op_count; ++op)
       found_.calls[op] += rank_.counters()[op] - last_[op];
     if (!mode_) return;
+    for (std::size_t op = 0; op < collective_op_count; ++op)
+      found_.bytes[op] += mode_->of(CollectiveOp(op)).bytes;
     for (const auto& [kind, calls] : mode_->get_reduction_counts())
       found_.reductions[kind] += calls;
     mode_.reset();
@@ -94,13 +96,13 @@ class TrainingCalls {
   void end_report() {
     pause_.reset();
     last_ = rank_.counters();
-    if (has_details_) mode_.emplace();
+    if (counts_bytes_) mode_.emplace();
   }
 
  private:
   Rank& rank_;
   RankFindings& found_;
-  bool has_details_;
+  bool counts_bytes_;
   std::optional<CommDebugMode> mode_;
   std::optional<Watch::Pause> pause_;  // keeps calls for reports out of records
   std::array<std::uint32_t, Rank::counter_count> last_{};
@@ -184,7 +186,7 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
       if (phase == TrainPhase::forward) observation.begin_step(step);
       own.operations[std::size_t(step)][std::size_t(phase)] = rank.operations();
     };
-    TrainingCalls calls(rank, request.has_details, own);
+    TrainingCalls calls(rank, request.has_details || request.observes, own);
     bool reports = !request.on_devices && !gate_.world.shapes_only;
     form.reports = reports;
     form.at_report = [&](bool begins) { begins ? calls.begin_report() : calls.end_report(); };
@@ -194,17 +196,23 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
       at_memory = [&own](const std::string& when, const zero::MemoryUse& memory) {
         own.memory.emplace_back(when, memory);
       };
+    MovingAverages averages;
+    if (request.ema) averages = with_averages(form, *request.ema);
     if (request.save)
-      form = with_save(std::move(form), *request.save, task_.training.micro_batches);
+      form = with_save(std::move(form), *request.save, task_.training.micro_batches, averages);
     if (request.load_from)
-      form.load = [&](checkpoint::StateDict& state) {
+      form.load = [&, averages](checkpoint::StateDict& state) {
         state.add(saved_step_name, std::int64_t(0));
-        checkpoint::load(state, *request.load_from);
+        if (averages) averages->add_to_load(state);
+        own.loads_locally =
+            checkpoint::load(state, *request.load_from).way == checkpoint::LoadWay::local;
         return state.number(saved_step_name);
       };
     form.gradient_factor = request.gradient_factor;
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form), at_memory);
     if (reports) keep_results(rank, request, result, own);
+    for (std::size_t i = 0; i < memory_category_count; ++i)
+      own.memory_peaks[i] = rank.ledger().of(MemoryCategory(i)).peak;
   };
 }
 
@@ -225,15 +233,34 @@ GateRun GateRunner::run_as(const GateSameAs& other) const {
   return GateRunner(gate, options_).run({.keep_record = true});
 }
 
-GateRun GateRunner::resumed(const GateCheckpoint& checkpoint, const RunRecord& expected) const {
-  checkpoint::Location location = {std::make_shared<checkpoint::MemoryStore>(), "state"};
+GateRunner::ResumedRun GateRunner::resumed(const GateCheckpoint& checkpoint,
+                                           const RunRecord& expected) const {
+  auto place = [] {
+    return checkpoint::Location{std::make_shared<checkpoint::MemoryStore>(), "state"};
+  };
+  checkpoint::Location location = place();
+  const std::optional<checkpoint::EmaOptions>& ema = checkpoint.contents.ema;
   GateFile before = gate_.run_as({.layout = gate_.mesh, .parallel = gate_.parallel});
-  GateSave save = {location, checkpoint.save_at, checkpoint.mode};
+  GateSave save = {location, checkpoint.save_at, checkpoint.mode, checkpoint.contents};
+  GateFile whole = before;
   before.train.steps = save.steps();
-  GateRun saved = GateRunner(before, options_).run({.save = save});
-  if (!saved.outcome.ok()) return saved;
+  bool saver_averages = checkpoint.mode == SaveMode::zero_cost;
+  GateRun saved =
+      GateRunner(before, options_).run({.save = save, .ema = saver_averages ? std::nullopt : ema});
+  if (!saved.outcome.ok()) return {std::move(saved), location};
   GateFile after = gate_.run_as(checkpoint.resume_on);
-  return GateRunner(after, options_).run({.expected = {&expected}, .load_from = location});
+  Request resume{.expected = {&expected}, .load_from = location};
+  if (!ema) return {GateRunner(after, options_).run(resume), location};
+  GateSave end = {place(), gate_.train.steps};
+  GateRun never_stopped = GateRunner(whole, options_).run({.save = end, .ema = ema});
+  if (!never_stopped.outcome.ok()) return {std::move(never_stopped), location};
+  resume.save = GateSave{place(), gate_.train.steps};
+  resume.ema = ema;
+  ResumedRun resumed{GateRunner(after, options_).run(resume), location};
+  if (!resumed.run.outcome.ok()) return resumed;
+  for (checkpoint::Difference& one : checkpoint::diff(end.location, resume.save->location))
+    if (one.name.starts_with("ema.")) resumed.averages.push_back(std::move(one));
+  return resumed;
 }
 
 Schedule GateRunner::schedule_at(std::uint64_t i) const {

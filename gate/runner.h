@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/catalog/location.h"
+#include "checkpoint/tools/diff.h"
 #include "collectives/collective_call.h"
 #include "core/engine/world.h"
 #include "core/ops/reused_results.h"
@@ -27,6 +28,10 @@ struct RankFindings {
   RankId rank = 0;
   // Calls of each collective, except those for the printed losses.
   std::array<std::uint32_t, collective_op_count> calls{};
+  // The bytes of the rank's operands in these calls; of an observed run.
+  std::array<std::uint64_t, collective_op_count> bytes{};
+  std::array<std::int64_t, memory_category_count> memory_peaks{};  // bytes, by category
+  bool loads_locally = false;                                      // it resumed from its own files
   std::vector<double> losses;
   std::vector<std::optional<Difference>> differences;  // from each expected record
   // The number of operations that the rank had begun when it reached each phase, by step and phase.
@@ -81,6 +86,8 @@ class GateRunner {
     RankId recorded_rank = 0;
     // Saves the state of the run, or resumes from a saved one.
     std::optional<GateSave> save = {};
+    // Averages that the run keeps, and continues if it resumes.
+    std::optional<checkpoint::EmaOptions> ema = {};
     std::optional<checkpoint::Location> load_from = {};
   };
 
@@ -94,10 +101,17 @@ class GateRunner {
   // run_as trains on another mesh, in another form of parallelism, and keeps the record.
   GateRun run_as(const GateSameAs& other) const;
 
+  // ResumedRun is a run that went on from a checkpoint, the checkpoint, and the averages that
+  // differ from those of a run that never stopped.
+  struct ResumedRun {
+    GateRun run;
+    checkpoint::Location saved;
+    std::vector<checkpoint::Difference> averages = {};
+  };
   // resumed trains the steps before the checkpoint, and saves it in memory, in some modes beside
   // one more step. Then it resumes as the table says, and its ranks compare their results with the
-  // record. If the first part fails, it returns that run.
-  GateRun resumed(const GateCheckpoint& checkpoint, const RunRecord& expected) const;
+  // record. If a part fails, it returns that run.
+  ResumedRun resumed(const GateCheckpoint& checkpoint, const RunRecord& expected) const;
 
   // schedule_at returns schedule number i of the gate. Number 0 is that of the options. The others
   // are alternately seeded and priority schedules, with seeds drawn from the seed of the options.

@@ -103,6 +103,7 @@ GateTask gate_task(const GateFile& gate) {
   task.autocast = gate.train.autocast;
   task.terms = terms_of(gate);
   task.optimizer = gate.train.optimizer;
+  task.init_on_meta = gate.model.init_on_meta && gate.parallel.fsdp.has_value();
   if (gate.train.lr_schedule)
     task.rate_factor = [rate = gate.train.lr_schedule->rate()](std::int64_t step) {
       return rate.factor(step);

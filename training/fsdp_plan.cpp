@@ -116,7 +116,14 @@ fsdp::FullyShardOptions ShardedModel::options_of(const WrapPlan& wrap) const {
       options.ignored_params.push_back(parameter);
   std::map<std::string, fsdp::ShardPlacementResult> results;
   for (const auto& [name, dim] : wrap.shard_dims) results[name].placement = placement_of(dim);
-  for (const auto& [name, mesh] : wrap.param_mesh) results[name].mesh = mesh.used(mesh.whole());
+  const MeshPlan* last = nullptr;
+  std::optional<DeviceMesh> used;
+  for (const auto& [name, mesh] : wrap.param_mesh) {
+    if (!find_slot(*model_, name).tensor().is_defined()) continue;
+    if (!last || !(*last == mesh)) used = mesh.used(mesh.whole());
+    last = &mesh;
+    results[name].mesh = used;
+  }
   std::vector<std::pair<Tensor, fsdp::ShardPlacementResult>> chosen;
   for (const auto& [name, result] : results)
     if (Tensor parameter = find_slot(*model_, name).tensor(); parameter.is_defined())

@@ -22,6 +22,7 @@ struct MeshPlan {
   std::vector<std::string> replicate = {};
   std::vector<std::string> shard = {};
 
+  bool operator==(const MeshPlan&) const = default;
   // whole returns the mesh on this rank, and used the part that fully_shard gets.
   DeviceMesh whole() const;
   DeviceMesh used(const DeviceMesh& whole) const;

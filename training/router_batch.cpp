@@ -8,6 +8,7 @@
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/clock/clock.h"
+#include "core/memory/data_mode.h"
 #include "core/nn/dropout.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/reductions/reductions.h"
@@ -50,6 +51,19 @@ std::vector<nn::ExpertTokens> part_of_experts(const std::vector<nn::ExpertTokens
   return result;
 }
 
+// Forced choices have values in a world of shapes only too, and so has their copy.
+Tensor copy_of_choices(const Tensor& experts) {
+  DataModeScope as_it_is(!experts.has_elements());
+  return experts.clone();
+}
+
+void check_rows(const Shape& x) {
+  if (x.size() > 3)
+    raise(ErrorKind::value_error, router_source,
+          "expected experts on [rows, width] or [rows, positions, width], got {}",
+          to_string(DimSpan(x)));
+}
+
 }  // namespace
 
 RouterBatch::RouterBatch(nn::Module& model, const TrainingTask& task, const ParallelForm& form)
@@ -61,8 +75,10 @@ RouterBatch::RouterBatch(nn::Module& model, const TrainingTask& task, const Para
     : task_(task), form_(form), needs_(needs), run_whole_(std::move(run_whole)) {
   for (const auto& [path, module] : model.named_modules()) {
     auto* moe = dynamic_cast<nn::Moe*>(module);
-    if (!moe || (!moe->needs_batch() && !moe->bias().is_defined())) continue;
-    routers_.push_back({.moe = moe, .path = path});
+    if (!moe) continue;
+    bool has_batch =
+        moe->needs_batch() || moe->bias().is_defined() || moe->options().router.force_load_balance;
+    if (has_batch) routers_.push_back({.moe = moe, .path = path});
   }
   if (needs_.plan && has_dropout(model))
     raise(ErrorKind::value_error, router_source,
@@ -119,8 +135,30 @@ std::int64_t RouterBatch::tokens_of_step(const Shape& x) const {
   return x.size() > 2 ? rows * positions_ : rows;
 }
 
+std::vector<std::int64_t> RouterBatch::numbers(const nn::Moe&, const Shape& x) {
+  check_rows(x);
+  bool by_position = x.size() == 3;
+  std::size_t first = is_planning_ ? 0 : current_;
+  std::size_t count = is_planning_ ? micro_batches_.size() : 1;
+  std::vector<std::int64_t> key{by_position, positions_};
+  for (std::size_t i = first; i < first + count; ++i) {
+    key.push_back(micro_batches_[i].start);
+    key.push_back(micro_batches_[i].rows);
+  }
+  auto found = numbers_.find(key);
+  if (found != numbers_.end()) return found->second;
+  Ledger::Uncharged host;
+  Clock::Quiet no_launches;
+  TokenNumbers own;
+  for (std::size_t i = first; i < first + count; ++i)
+    numbers_of(micro_batches_[i], by_position, own);
+  return numbers_.emplace(key, std::move(own.own)).first->second;
+}
+
+// The numbers are values in a world of shapes only too.
 void RouterBatch::numbers_of(const MicroBatch& micro, bool by_position,
                              TokenNumbers& numbers) const {
+  DataModeScope with_values(false);
   std::int64_t width = by_position ? positions_ : 1;
   std::vector<std::int64_t> all(std::size_t(micro.rows * width));
   std::iota(all.begin(), all.end(), micro.start * width);
@@ -170,10 +208,7 @@ nn::RoutingDecision RouterBatch::new_decision(Router& router, const nn::Routing&
   if (!needs_loads(*router.moe))
     return {nn::assign_tokens(routing.experts, {.experts = options.experts}), {{}, router.tokens}};
   if (needs_.plan && !is_planning_) return planned(router, routing);
-  if (x.size() > 3)
-    raise(ErrorKind::value_error, router_source,
-          "expected experts on [rows, width] or [rows, positions, width], got {}",
-          to_string(DimSpan(x)));
+  check_rows(x);
   return ranking(x.size() == 3).decide(*router.moe, routing);
 }
 
@@ -182,7 +217,8 @@ nn::RoutingDecision RouterBatch::decide(const nn::Moe& moe, const nn::Routing& r
   Router& router = router_of(moe);
   if (current_backward()) {
     for (const Call& call : calls_of(router))
-      if (same_bits(call.experts, routing.experts) && same_bits(call.chosen, routing.chosen))
+      if (same_bits(call.experts, routing.experts) &&
+          (!routing.chosen.has_elements() || same_bits(call.chosen, routing.chosen)))
         return call.decision;
     SIMMESH_CHECK(false, "expected a recomputation to make the choices of its forward pass");
   }
@@ -192,7 +228,8 @@ nn::RoutingDecision RouterBatch::decide(const nn::Moe& moe, const nn::Routing& r
     for (std::size_t i = 0; i < loads.size(); ++i) router.loads[i] += loads[i];
   }
   Ledger::Uncharged host;
-  calls_of(router).push_back({routing.experts.clone(), routing.chosen.detach().clone(), decision});
+  calls_of(router).push_back(
+      {copy_of_choices(routing.experts), routing.chosen.detach().clone(), decision});
   return decision;
 }
 
@@ -228,10 +265,14 @@ void RouterBatch::end_step() {
     if (!router.moe->bias().is_defined()) continue;
     Tensor loads = nn::index_tensor(router.loads);
     if (form_.all_sum) loads = form_.all_sum(loads);
-    auto values = loads.values<std::int64_t>();
+    std::vector<std::int64_t> summed = router.loads;
+    if (loads.has_elements()) {
+      auto values = loads.values<std::int64_t>();
+      summed.assign(values.begin(), values.end());
+    }
     NoGrad mode;
-    router.moe->set_bias(nn::balanced_bias(router.moe->bias(), {values.begin(), values.end()},
-                                           router.moe->options().router.bias_rate));
+    router.moe->set_bias(
+        nn::balanced_bias(router.moe->bias(), summed, router.moe->options().router.bias_rate));
   }
 }
 

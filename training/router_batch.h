@@ -52,6 +52,7 @@ class RouterBatch final : public nn::MoeBatch {
   bool has_losses() const { return needs_.loss; }
   double loss_of(std::size_t step) const;
 
+  std::vector<std::int64_t> numbers(const nn::Moe& moe, const Shape& x) override;
   nn::RoutingDecision decide(const nn::Moe& moe, const nn::Routing& routing,
                              const Shape& x) override;
   double add_terms(const nn::Moe& moe, const Tensor& terms) override;
@@ -103,6 +104,7 @@ class RouterBatch final : public nn::MoeBatch {
   std::int64_t positions_ = 1;
   std::size_t current_ = 0;
   std::map<std::vector<std::int64_t>, TokenRanking> rankings_;  // by what the numbers depend on
+  std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> numbers_;  // of forced balances
   std::vector<std::vector<StepLoss>> losses_;
 };
 

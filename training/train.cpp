@@ -9,6 +9,7 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
 #include "training/loss_sum.h"
+#include "training/meta_init.h"
 #include "training/rank_rows.h"
 #include "training/router_batch.h"
 #include "training/training.h"
@@ -69,8 +70,9 @@ LossSum run_step(nn::Module& model, TrainingEngine& engine, RouterBatch& routers
 }  // namespace
 
 TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
-  nn::ModulePtr model = build_model(task.model);
+  nn::ModulePtr model = task.init_on_meta ? build_meta_model(task.model) : build_model(task.model);
   if (form.prepare) form.prepare(*model);
+  if (task.init_on_meta) init_from_meta(task.model, *model);
   std::unique_ptr<TrainingEngine> engine = form.make_engine ? form.make_engine(*model, task, form)
                                                             : make_local_engine(*model, task, form);
   RouterBatch routers(*model, task, form);

@@ -1,7 +1,7 @@
 #include "training/training.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
@@ -63,18 +63,16 @@ nn::ModulePtr build_model(const TrainingModel& model) {
 }
 
 void fill_model(nn::Module& model, const TrainingModel& values) {
+  std::map<std::string, const ParameterData*> by_name;
+  for (const ParameterData& parameter : values.parameters) by_name[parameter.name] = &parameter;
   for (auto& [path, parameter] : model.named_parameters()) {
-    std::string name = path;
-    auto has_name = [&name](const ParameterData& p) { return p.name == name; };
-    auto given = std::find_if(values.parameters.begin(), values.parameters.end(), has_name);
-    for (const auto& [slot, other] : values.tied) {
-      if (given != values.parameters.end() || slot != path) continue;
-      name = other;
-      given = std::find_if(values.parameters.begin(), values.parameters.end(), has_name);
-    }
-    if (given == values.parameters.end())
+    auto found = by_name.find(path);
+    for (const auto& [slot, other] : values.tied)
+      if (found == by_name.end() && slot == path) found = by_name.find(other);
+    if (found == by_name.end())
       raise(ErrorKind::value_error, training_source,
             "expected values for the parameter {}, got none", path);
+    const ParameterData* given = found->second;
     if (given->shape != parameter.shape())
       raise(ErrorKind::value_error, training_source, "parameter {}: expected the shape {}, got {}",
             path, to_string(DimSpan(parameter.shape())), to_string(DimSpan(given->shape)));

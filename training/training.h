@@ -107,6 +107,9 @@ struct TrainingTask {
   LossKind loss = LossKind::mse;
   // The model's forward passes run under autocast in this dtype; the loss and its terms don't.
   std::optional<DType> autocast = {};
+  // The model is built on the meta device, and its parameters get memory and values once the form
+  // has prepared it (see init_from_meta). Only for forms that keep no tensors of the model.
+  bool init_on_meta = false;
   // The number of terms of the loss of a step, over all ranks and micro-batches; their sum is
   // divided by it.
   double terms = 1.0;

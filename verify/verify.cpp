@@ -9,6 +9,7 @@
 #include "core/check/check.h"
 #include "core/check/fold_hash.h"
 #include "core/check/json_fault.h"
+#include "core/check/one_line.h"
 #include "core/check/shell_word.h"
 #include "core/engine/ordered_jobs.h"
 #include "verify/case_files.h"
@@ -111,6 +112,10 @@ VerifyResult verify(const VerifyRequest& request) {
   CaseFiles files = load_cases(request.paths, [&](const RecordedCase& recorded) {
     return request.filter.matches(recorded);
   });
+  if (files.cases.empty() && !request.filter.id.empty())
+    raise(ErrorKind::value_error, "verify", "expected a case with an id like '{}', got none{}",
+          one_line(request.filter.id),
+          files.disputed_left_out > 0 ? ": it is a disputed case, so name its file" : "");
   std::uint64_t all = std::min<std::uint64_t>(files.cases.size(), std::uint64_t(request.limit));
   std::uint64_t count = request.shard.jobs_of(all);
   if (!request.options.trace_file.empty() && count != 1)

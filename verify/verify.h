@@ -32,7 +32,8 @@ struct VerifyRequest {
 };
 
 // verify runs the chosen cases. Raises an Error (a BadCase where a file is at fault) before or
-// between cases where input can't be read; then there is no result. A trace file gets the last
+// between cases where input can't be read, and where an id is given that no case has; then there is
+// no result. A trace file gets the last
 // world of a case, so it is refused unless one case is chosen. A case in which simmesh breaks a
 // contract of its own fails.
 VerifyResult verify(const VerifyRequest& request);

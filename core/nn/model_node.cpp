@@ -12,6 +12,7 @@
 #include "core/nn/convolution.h"
 #include "core/nn/dropout.h"
 #include "core/nn/embedding.h"
+#include "core/nn/gated_mlp.h"
 #include "core/nn/given_gradients.h"
 #include "core/nn/linear.h"
 #include "core/nn/moe.h"
@@ -152,6 +153,7 @@ RouterOptions router_options(const Reader& from) {
   router.aux_loss = from.get_or("aux_loss", router.aux_loss);
   router.z_loss = from.get_or("z_loss", router.z_loss);
   router.bias_rate = from.get_or("bias_rate", router.bias_rate);
+  router.force_load_balance = from.get_or("force_load_balance", router.force_load_balance);
   return router;
 }
 
@@ -161,9 +163,16 @@ ModulePtr make_moe(const Reader& from) {
   options.top_k = from.get_or("top_k", options.top_k);
   options.shared = from.get_or("shared", options.shared);
   options.capacity_factor = from.get_or("capacity_factor", options.capacity_factor);
+  options.gated = from.get_or("gated", options.gated);
   options.parameters = from.options();
   options.router = router_options(from);
   return std::make_shared<Moe>(options);
+}
+
+ModulePtr make_gated_mlp(const Reader& from) {
+  return std::make_shared<GatedMlp>(GatedMlp::Options{.width = from.get<std::int64_t>("dim"),
+                                                      .hidden = from.get<std::int64_t>("hidden"),
+                                                      .parameters = from.options()});
 }
 
 ModulePtr make_conv2d(const Reader& from) {
@@ -197,6 +206,7 @@ const std::vector<Kind>& kinds() {
       {"dropout", make_dropout, {"p"}},
       {"embedding", make_embedding, {"num", "dim"}},
       {"fan", container<Fan>, {}},
+      {"gated_mlp", make_gated_mlp, {"dim", "hidden"}},
       {"gelu", activation<ActivationKind::gelu>, {}},
       {"gelu_tanh", activation<ActivationKind::gelu_tanh>, {}},
       {"identity", activation<ActivationKind::identity>, {}},
@@ -206,7 +216,8 @@ const std::vector<Kind>& kinds() {
       {"moe",
        make_moe,
        {"dim", "hidden", "experts", "top_k", "shared", "capacity_factor", "drop", "score",
-        "normalize", "scaling", "groups", "top_groups", "aux_loss", "z_loss", "bias_rate"}},
+        "normalize", "scaling", "groups", "top_groups", "aux_loss", "z_loss", "bias_rate", "gated",
+        "force_load_balance"}},
       {"params", make_params, {"params"}},
       {"position", make_position, {"len", "dim"}},
       {"relu", activation<ActivationKind::relu>, {}},

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
+#include <map>
+#include <unordered_set>
 
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
@@ -45,7 +46,7 @@ struct Adoption {
   const ParameterAdoption::Adopt* active = nullptr;
 };
 
-void collect(Module& module, const std::string& prefix, std::set<Module*>& seen,
+void collect(Module& module, const std::string& prefix, std::unordered_set<Module*>& seen,
              std::vector<std::pair<std::string, Module*>>& out) {
   if (!seen.insert(&module).second) return;
   out.emplace_back(prefix, &module);
@@ -143,20 +144,24 @@ Module& Module::find(std::string_view path) {
 
 std::vector<std::pair<std::string, Module*>> Module::named_modules() {
   std::vector<std::pair<std::string, Module*>> modules;
-  std::set<Module*> seen;
+  std::unordered_set<Module*> seen;
   collect(*this, "", seen, modules);
   return modules;
 }
 
 std::vector<NamedTensor> Module::named_parameters() {
   std::vector<NamedTensor> result;
+  std::multimap<const Storage*, std::size_t> known;  // places of the result, by the storage
   for (auto& [prefix, module] : named_modules()) {
     for (const ParameterSlot& slot : module->parameters_) {
-      bool known = std::any_of(result.begin(), result.end(), [&](const NamedTensor& other) {
-        return is_same_tensor(other.second, slot.tensor);
-      });
-      if (slot.tensor.is_defined() && !known)
-        result.emplace_back(joined(prefix, slot.name), slot.tensor);
+      if (!slot.tensor.is_defined()) continue;
+      auto [first, last] = known.equal_range(slot.tensor.storage().get());
+      if (std::any_of(first, last, [&](const auto& one) {
+            return is_same_tensor(result[one.second].second, slot.tensor);
+          }))
+        continue;
+      known.emplace(slot.tensor.storage().get(), result.size());
+      result.emplace_back(joined(prefix, slot.name), slot.tensor);
     }
   }
   return result;
@@ -241,20 +246,22 @@ void Module::to(DType dtype) {
 }
 
 void Module::to_empty() {
-  std::vector<std::pair<Tensor, Tensor>> done;
+  std::multimap<const Storage*, std::pair<Tensor, Tensor>> done;  // old and new, by the storage
   for (auto& [name, module] : named_modules())
     for (auto* slots : {&module->parameters_, &module->buffers_})
       for (ParameterSlot& slot : *slots) {
         if (!slot.tensor.is_defined()) continue;
-        auto known = std::find_if(done.begin(), done.end(), [&](const auto& pair) {
-          return is_same_tensor(pair.first, slot.tensor);
+        const Storage* storage = slot.tensor.storage().get();
+        auto [first, last] = done.equal_range(storage);
+        auto known = std::find_if(first, last, [&](const auto& one) {
+          return is_same_tensor(one.second.first, slot.tensor);
         });
-        if (known == done.end()) {
+        if (known == last) {
           Tensor made = leaf_like(slot.tensor, empty(slot.tensor.shape(), slot.tensor.dtype()));
-          done.emplace_back(slot.tensor, made);
+          done.emplace(storage, std::pair(slot.tensor, made));
           slot.tensor = made;
         } else {
-          slot.tensor = known->second;
+          slot.tensor = known->second.second;
         }
       }
 }

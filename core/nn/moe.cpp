@@ -6,6 +6,7 @@
 
 #include "core/check/error.h"
 #include "core/nn/containers.h"
+#include "core/nn/gated_mlp.h"
 #include "core/nn/linear.h"
 #include "core/nn/mlp.h"
 #include "core/nn/moe_routing.h"
@@ -18,12 +19,18 @@ namespace simmesh::nn {
 
 namespace {
 
+ModulePtr make_expert(const Moe::Options& options) {
+  if (options.gated)
+    return std::make_shared<GatedMlp>(
+        GatedMlp::Options{options.width, options.hidden, options.activation, options.parameters});
+  return make_mlp(
+      {options.width, options.hidden, options.width, options.activation, true, options.parameters});
+}
+
 ModulePtr make_experts(const Moe::Options& options, std::string_view name, std::int64_t count) {
   std::vector<NamedModule> experts;
   for (std::int64_t i = 0; i < count; ++i)
-    experts.emplace_back(fmt::format("{}{}", name, i),
-                         make_mlp({options.width, options.hidden, options.width, options.activation,
-                                   true, options.parameters}));
+    experts.emplace_back(fmt::format("{}{}", name, i), make_expert(options));
   return std::make_shared<ModuleList>(std::move(experts));
 }
 
@@ -77,8 +84,11 @@ bool Moe::needs_batch() const {
   return has_capacity || options_.router.has_losses();
 }
 
-Routing Moe::route(const Tensor& tokens) {
-  Routing routing = routing_of(child("router")(tokens), bias(), options_.router, options_.top_k);
+Routing Moe::route(const Tensor& tokens, const Shape& x) {
+  std::vector<std::int64_t> numbers;
+  if (batch_ && options_.router.force_load_balance) numbers = batch_->numbers(*this, x);
+  Routing routing =
+      routing_of(child("router")(tokens), bias(), options_.router, options_.top_k, numbers);
   // Nothing looks at the rest, and it would take memory while the experts run.
   if (!batch_ && !needs_batch()) routing = {.experts = routing.experts, .shares = routing.shares};
   return routing;
@@ -116,7 +126,7 @@ void Moe::set_bias(const Tensor& bias) {
 }
 
 Tensor Moe::mixed(const Tensor& tokens, const Shape& x) {
-  Routing routing = route(tokens);
+  Routing routing = route(tokens, x);
   Tensor shares = reshape(routing.shares, {-1});
   Tensor total = zeros_like(tokens);
   RoutingDecision decision = decide(routing, x);

@@ -32,6 +32,8 @@ class Moe final : public Module {
     // An expert's capacity is ceil(tokens * top_k / experts * factor); no limit for 0.
     double capacity_factor = 0.0;
     ActivationKind activation = ActivationKind::silu;
+    // Experts, shared ones too, are nn::GatedMlp, without biases, instead of two linear layers.
+    bool gated = false;
     ParameterOptions parameters = {};
     RouterOptions router = {};
   };
@@ -48,9 +50,9 @@ class Moe final : public Module {
   void set_mix(Mix mix) { mix_ = std::move(mix); }
 
   const Options& options() const { return options_; }
-  // route returns the routing of tokens [tokens, width]; without scores and logits where neither a
-  // capacity, a loss nor a batch looks at them.
-  Routing route(const Tensor& tokens);
+  // route returns the routing of tokens [tokens, width], which come from an x of this shape;
+  // without scores and logits where neither a capacity, a loss nor a batch looks at them.
+  Routing route(const Tensor& tokens, const Shape& x = {});
   // capacity_of returns how many of so many tokens an expert takes; 0 for no limit.
   std::int64_t capacity_of(std::int64_t tokens) const;
   // needs_batch is true if a call depends on all tokens of its batch: by a capacity or a loss.

@@ -23,6 +23,9 @@ struct RoutingDecision {
 class MoeBatch {
  public:
   virtual ~MoeBatch() = default;
+  // numbers returns the numbers of the tokens of x in the batch, which a forced balance needs; by
+  // default none, so that the tokens of each call count from 0.
+  virtual std::vector<std::int64_t> numbers(const Moe&, const Shape&) { return {}; }
   // decide returns the decision for the tokens of x, which have this routing. The loads may be
   // empty where neither losses nor a capacity need them.
   virtual RoutingDecision decide(const Moe& moe, const Routing& routing, const Shape& x) = 0;

@@ -71,6 +71,7 @@ std::vector<bool> kept_slots(const Tensor& chosen, const ExpertLimits& limits,
   std::vector<std::vector<std::int64_t>> of_experts(static_cast<std::size_t>(limits.experts));
   choices.each([&](std::int64_t slot) { of_experts[choices.expert(slot)].push_back(slot); });
   for (std::vector<std::int64_t>& slots : of_experts) {
+    if (slots.size() <= std::size_t(limits.capacity)) continue;
     put_in_order(slots, limits.order, values);
     for (std::size_t i = std::size_t(limits.capacity); i < slots.size(); ++i)
       kept[std::size_t(slots[i])] = false;
@@ -105,6 +106,7 @@ std::vector<std::int64_t> loads_of(const Tensor& chosen, std::int64_t experts) {
 
 Tensor index_tensor(const std::vector<std::int64_t>& values) {
   Tensor result = empty({std::int64_t(values.size())}, DType::int64);
+  if (!result.has_elements()) return result;
   std::copy(values.begin(), values.end(), result.mutable_values<std::int64_t>().begin());
   return result;
 }

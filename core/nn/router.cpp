@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "core/autograd/function.h"
+#include "core/check/check.h"
+#include "core/memory/data_mode.h"
 #include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
@@ -38,6 +40,23 @@ Tensor limited_to_groups(const Tensor& scores, bool has_bias, const RouterOption
   return reshape(limited, {tokens, experts});
 }
 
+// Returns the choices of a forced balance. They have values also in a world of shapes only.
+Tensor choices_in_turn(const Tensor& scores, std::int64_t top_k,
+                       const std::vector<std::int64_t>& numbers) {
+  std::int64_t tokens = scores.size(0), experts = scores.size(1);
+  SIMMESH_CHECK(numbers.empty() || std::int64_t(numbers.size()) == tokens,
+                "expected the numbers of {} tokens, got {}", tokens, numbers.size());
+  DataModeScope with_values(false);
+  Tensor choices = empty({tokens, top_k}, DType::int64);
+  auto values = choices.mutable_values<std::int64_t>();
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    std::int64_t number = numbers.empty() ? token : numbers[std::size_t(token)];
+    for (std::int64_t choice = 0; choice < top_k; ++choice)
+      values[std::size_t(token * top_k + choice)] = (number * top_k + choice) % experts;
+  }
+  return choices;
+}
+
 // Returns the sums over the experts by which scores are divided.
 Tensor divisor_of(const Tensor& scores, const RouterOptions& options) {
   Tensor total = sum(scores, {-1}, true);
@@ -47,6 +66,7 @@ Tensor divisor_of(const Tensor& scores, const RouterOptions& options) {
 Tensor load_weights(const RouterOptions& options, const RouterLoad& load, const Routing& routing) {
   auto experts = std::int64_t(load.loads.size());
   Tensor weights = empty({experts}, DType::float64);
+  if (!weights.has_elements()) return converted(weights, routing.scores.dtype());
   auto choices = double(load.tokens * routing.experts.size(1));
   for (std::size_t i = 0; i < load.loads.size(); ++i)
     weights.mutable_values<double>()[i] =
@@ -85,11 +105,14 @@ std::optional<DropOrder> drop_order_from_string(std::string_view name) {
 }
 
 Routing routing_of(const Tensor& logits, const Tensor& bias, const RouterOptions& options,
-                   std::int64_t top_k) {
+                   std::int64_t top_k, const std::vector<std::int64_t>& numbers) {
   Routing result;
   result.logits = logits;
   result.scores = options.score == RouterScore::softmax ? softmax(logits, -1) : sigmoid(logits);
-  if (!bias.is_defined() && options.top_groups == options.groups) {
+  if (options.force_load_balance) {
+    result.experts = choices_in_turn(result.scores, top_k, numbers);
+    result.chosen = gather(result.scores, -1, result.experts);
+  } else if (!bias.is_defined() && options.top_groups == options.groups) {
     Sorted top = topk(result.scores, {.k = top_k, .dim = -1});
     result.experts = top.indices;
     result.chosen = top.values;
@@ -134,7 +157,7 @@ Tensor with_loss(const Tensor& output, const Tensor& terms, double factor) {
 Tensor balanced_bias(const Tensor& bias, const std::vector<std::int64_t>& loads, double rate) {
   std::int64_t total = std::accumulate(loads.begin(), loads.end(), std::int64_t{0});
   Tensor steps = zeros({std::int64_t(loads.size())}, DType::float64);
-  for (std::size_t i = 0; i < loads.size(); ++i) {
+  for (std::size_t i = 0; steps.has_elements() && i < loads.size(); ++i) {
     std::int64_t load = loads[i] * std::int64_t(loads.size());
     double sign = load < total ? 1.0 : load > total ? -1.0 : 0.0;
     steps.mutable_values<double>()[i] = sign * rate;

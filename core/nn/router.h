@@ -54,6 +54,10 @@ struct RouterOptions {
   // step it moves by this rate: up for an expert that fewer tokens chose than the mean, down for
   // one that more chose (DeepSeek-V3). No bias for 0.
   double bias_rate = 0.0;
+  // Gives the choices to the experts in turn, whatever the scores: choice c of token t goes to
+  // expert (t * top_k + c) mod experts, as torchtitan's debug_force_load_balance does. Then the
+  // choices are known without values, in a world of shapes only too. Groups don't limit them.
+  bool force_load_balance = false;
 
   bool has_losses() const { return aux_loss != 0.0 || z_loss != 0.0; }
 };
@@ -69,8 +73,9 @@ struct Routing {
 };
 
 // routing_of returns the routing by logits [tokens, experts]. The bias is a vector, or undefined.
+// numbers are those of the tokens in their batch, for a forced balance; 0, 1, ... if empty.
 Routing routing_of(const Tensor& logits, const Tensor& bias, const RouterOptions& options,
-                   std::int64_t top_k);
+                   std::int64_t top_k, const std::vector<std::int64_t>& numbers = {});
 
 // RouterLoad is how many of the choices of all tokens of a batch fell on each expert.
 struct RouterLoad {

@@ -34,7 +34,16 @@ void FSDPState::lazy_init() {
 void FSDPState::init_group(FSDPParamGroup& group) {
   emit({.kind = EventKind::group_lazy_init, .group = &group});
   group.read_params();
-  for (const auto& param : group.params()) param->set_name(fqn_of(*param));
+  // The path of the first module is looked up once, since most parameters are below it.
+  nn::Module& own = *modules_.front();
+  std::string path;
+  for (const FSDPState* root : context_->all_states)
+    if (root->is_root_.value_or(false)) path = path_of(own, *root->modules_.front());
+  if (!path.empty()) path += ".";
+  for (const auto& param : group.params()) {
+    std::string name = name_of(*param, own);
+    param->set_name(name.starts_with('?') ? fqn_of(*param) : path + name);
+  }
   check_not_meta(group);
   group.settle_dtypes();
 }

@@ -119,7 +119,7 @@ void check_events(CheckedRun& checked) {
 }
 
 const CheckKind events_kind(CheckKind::OfKeys{.keys = {"events"},
-                                              .after = "collectives",
+                                              .after = "collective_bytes_max",
                                               .reads = read_events,
                                               .explains = explain_events,
                                               .is_asked = asks_for_events,

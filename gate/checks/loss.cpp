@@ -45,7 +45,7 @@ void check_loss(CheckedRun& checked) {
 }
 
 const CheckKind loss_kind(CheckKind::OfKeys{.keys = {"loss", "loss_rtol"},
-                                            .after = "peak_bytes_max",
+                                            .after = "memory_bytes_max",
                                             .needs_data = true,
                                             .reads = read_loss,
                                             .explains = explain_loss,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/counted.h"
 #include "core/check/join_text.h"
 #include "gate/check_kind.h"
 #include "gate/checked_run.h"
@@ -68,9 +69,9 @@ void check_other_run(const OtherRun& other, CheckedRun& checked) {
       return checked.add(name, false, difference->expected,
                          fmt::format("{} on rank {}: {}{}", difference->actual, found.rank,
                                      difference->where, reason_of(checked.gate, *difference)));
-  checked.add(
-      name, true, "the bits of " + what,
-      fmt::format("the same in {} tensors on each rank", other.run.ranks[0].record->size()));
+  checked.add(name, true, "the bits of " + what,
+              fmt::format("the same in {} on each rank",
+                          counted(std::int64_t(other.run.ranks[0].record->size()), "tensor")));
 }
 
 void check_same_as(CheckedRun& checked) {

@@ -72,6 +72,13 @@ MeshPlan mesh_of_experts(const GateExpert& expert, const GateFsdp& fsdp, const M
   return mesh.use.empty() ? own_rank(whole) : mesh;
 }
 
+// True if a call of fully_shard is on a module that a parameter is in.
+bool holds(const WrapPlan& wrap, const std::string& name) {
+  return std::any_of(wrap.modules.begin(), wrap.modules.end(), [&](const std::string& module) {
+    return module.empty() || name.starts_with(module + ".");
+  });
+}
+
 void replicate_over(const std::string& dim, const GateLayout& layout, MeshPlan& mesh) {
   if (has_dim(mesh.use, dim) || has_dim(mesh.shard, dim)) return;
   std::string shard = mesh.use.back();
@@ -117,6 +124,7 @@ void spread_fsdp_plan(const GateExpert& expert, const GateFsdp& fsdp, const nn::
   for (const auto& [name, parameter] : shapes->named_parameters()) {
     if (!is_expert_parameter(*shapes, name)) continue;
     for (WrapPlan& wrap : plan.wraps) {
+      if (!holds(wrap, name)) continue;
       wrap.param_mesh[name] = of_experts;
       if (fsdp.shards_largest_dim) wrap.shard_dims[name] = largest_dim(parameter.shape(), shards);
     }

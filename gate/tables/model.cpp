@@ -74,8 +74,17 @@ nn::ModelNode linear_stack(const GateModel& model) {
   return root;
 }
 
-nn::ModelNode feed_forward(const GateModel& model) {
-  if (model.kind == ModelKind::moe) {
+nn::ModelNode perceptron(const GateModel& model, std::int64_t hidden, const std::string& act) {
+  return {"mlp",
+          "sequential",
+          {},
+          {linear("fc1", model.width, hidden, true), leaf("act", act),
+           linear("fc2", hidden, model.width, true)}};
+}
+
+nn::ModelNode feed_forward(const GateModel& model, std::int64_t index) {
+  if (model.kind != ModelKind::moe) return perceptron(model, model.hidden, model.activation);
+  if (index >= model.moe.dense_layers) {
     nn::ModelNode moe = leaf("mlp", "moe",
                              {{"dim", model.width},
                               {"hidden", model.hidden},
@@ -84,11 +93,8 @@ nn::ModelNode feed_forward(const GateModel& model) {
     add_router_fields(model.moe, moe);
     return moe;
   }
-  return {"mlp",
-          "sequential",
-          {},
-          {linear("fc1", model.width, model.hidden, true), leaf("act", model.activation),
-           linear("fc2", model.hidden, model.width, true)}};
+  if (!model.moe.gated) return perceptron(model, model.moe.dense_hidden, "silu");
+  return leaf("mlp", "gated_mlp", {{"dim", model.width}, {"hidden", model.moe.dense_hidden}});
 }
 
 nn::ModelNode block(const GateModel& model, std::int64_t index, const ModelUse& use) {
@@ -96,7 +102,7 @@ nn::ModelNode block(const GateModel& model, std::int64_t index, const ModelUse& 
   nn::ModelNode node{fmt::format("block{}", index), "block", {}, {}};
   node.children = {leaf("norm1", model.norm, {{"dim", model.width}}),
                    leaf("attn", "attention", std::move(attention)),
-                   leaf("norm2", model.norm, {{"dim", model.width}}), feed_forward(model)};
+                   leaf("norm2", model.norm, {{"dim", model.width}}), feed_forward(model, index)};
   if (use.checkpoint_blocks) node.fields["ac"] = true;
   return node;
 }
@@ -141,14 +147,15 @@ void read_sizes(GateTable& table, GateModel& model) {
     return;
   }
   model.heads = table.integer("heads", model.heads, sizes_range);
-  model.vocabulary = table.integer("vocabulary", model.vocabulary, sizes_range);
+  model.vocabulary = table.integer("vocabulary", model.vocabulary, {1, 1 << 20});
   model.causal = table.boolean("causal", model.causal);
   model.norm = table.word("norm", model.norm, {"layer_norm", "rms_norm"});
   model.tied_head = table.boolean("tied_head", model.tied_head);
   if (model.kind != ModelKind::moe) return;
   model.experts = table.integer("experts", model.experts, {1, 1024});
   model.top_k = table.integer("top_k", std::min(model.top_k, model.experts), {1, 1024});
-  if (model.top_k <= model.experts) model.moe = read_gate_moe(table, {model.experts, model.top_k});
+  if (model.top_k <= model.experts)
+    model.moe = read_gate_moe(table, {model.experts, model.top_k, model.hidden});
 }
 
 void check_sizes(const GateTable& table, const GateModel& model) {
@@ -206,6 +213,7 @@ GateModel read_gate_model(GateTable& table) {
     model.init_scale = init->number("scale", model.init_scale, {-1e6, 1e6});
     model.init_seed = std::uint64_t(init->integer("seed", std::int64_t(model.init_seed),
                                                   {0, std::numeric_limits<std::int64_t>::max()}));
+    model.init_on_meta = init->boolean("on_meta", model.init_on_meta);
     init->finish();
   }
   table.finish();

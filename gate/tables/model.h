@@ -40,6 +40,7 @@ struct GateModel {
   Rule init_rule = Rule::unit;
   double init_scale = 0.02;
   std::uint64_t init_seed = 1;
+  bool init_on_meta = false;  // parameters get memory once they are sharded
 
   bool is_given_by_nodes() const { return kind == ModelKind::nodes; }
   // has_blocks is true for a model of transformer blocks, which takes and predicts tokens.

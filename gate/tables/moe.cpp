@@ -46,6 +46,10 @@ GateMoe read_gate_moe(GateTable& table, const GateExperts& experts) {
   router.aux_loss = table.number("aux_loss", router.aux_loss, coefficients);
   router.z_loss = table.number("z_loss", router.z_loss, coefficients);
   router.bias_rate = table.number("bias_rate", router.bias_rate, coefficients);
+  router.force_load_balance = table.boolean("force_load_balance", router.force_load_balance);
+  moe.gated = table.boolean("gated", moe.gated);
+  moe.dense_layers = table.integer("dense_layers", moe.dense_layers, {0, 256});
+  moe.dense_hidden = table.integer("dense_hidden", experts.hidden, {1, 1 << 20});
   check_groups(table, router, experts);
   return moe;
 }
@@ -64,6 +68,8 @@ void add_router_fields(const GateMoe& moe, nn::ModelNode& node) {
   add_if(node, "aux_loss", router.aux_loss, defaults.aux_loss);
   add_if(node, "z_loss", router.z_loss, defaults.z_loss);
   add_if(node, "bias_rate", router.bias_rate, defaults.bias_rate);
+  add_if(node, "gated", moe.gated, false);
+  add_if(node, "force_load_balance", router.force_load_balance, false);
 }
 
 void add_gate_moe(const GateMoe& moe, TomlTable& table) {
@@ -79,6 +85,10 @@ void add_gate_moe(const GateMoe& moe, TomlTable& table) {
   table.add("aux_loss", toml_number(router.aux_loss));
   table.add("z_loss", toml_number(router.z_loss));
   table.add("bias_rate", toml_number(router.bias_rate));
+  table.add("force_load_balance", router.force_load_balance);
+  table.add("gated", moe.gated);
+  table.add("dense_layers", moe.dense_layers);
+  table.add("dense_hidden", moe.dense_hidden);
 }
 
 }  // namespace simmesh

@@ -14,13 +14,18 @@ namespace simmesh {
 struct GateMoe {
   std::int64_t shared = 0;
   double capacity_factor = 0.0;  // 0: no limit
+  bool gated = false;
+  // The first blocks have a perceptron of this hidden size instead of experts.
+  std::int64_t dense_layers = 0;
+  std::int64_t dense_hidden = 0;
   nn::RouterOptions router;
 };
 
-// GateExperts are the number of experts, and of those that a token has.
+// GateExperts are the number of experts, of those that a token has, and the features inside one.
 struct GateExperts {
   std::int64_t experts;
   std::int64_t top_k;
+  std::int64_t hidden;
 };
 
 // read_gate_moe reads the keys. Rejects groups that don't divide the experts, or leave fewer than

@@ -33,6 +33,8 @@ void check_columns(const GateTable& table, const nn::ModelNode& node, std::int64
     check_divides(table, heads, "heads", ranks);
     check_divides(table, integer_or(node, "kv_heads", heads), "heads", ranks);
   }
+  if (node.kind == "gated_mlp")
+    check_divides(table, integer_or(node, "hidden", ranks), "hidden columns", ranks);
   if (node.kind == "moe" && !whole_experts)
     check_divides(table, integer_or(node, "hidden", ranks), "hidden columns of an expert", ranks);
   bool has_second = std::any_of(node.children.begin(), node.children.end(),

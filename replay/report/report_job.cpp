@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/counted.h"
 #include "core/check/error.h"
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/schedules/random_stream.h"
@@ -120,7 +121,8 @@ class JobReporter {
     ReportedRun run = describe(program, replays[0].outcome);
     run.schedules = std::int64_t(replays.size());
     check("replay", true,
-          fmt::format("{} communications on {} ranks", run.communications, run.ranks));
+          fmt::format("{} on {}", counted(std::int64_t(run.communications), "communication"),
+                      counted(std::int64_t(run.ranks), "rank")));
     compare(program, meetings, replays[0].outputs, run);
     std::size_t others = 0;
     for (const JobReplay& replayed : replays) others += replayed.outcome.data_hash != run.data_hash;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/check/counted.h"
 #include "replay/job/found_files.h"
 #include "replay/report/text_table.h"
 
@@ -195,14 +196,16 @@ std::string what_if_text(const JobReport& report) {
 }
 
 std::string run_text(const ReportedRun& run) {
-  std::string text =
-      fmt::format("replayed {} communications and {} operators of {} ranks{}\n", run.communications,
-                  run.operators, run.ranks, run.shapes_only ? ", without data" : "");
+  std::string text = fmt::format(
+      "replayed {} and {} of {}{}\n", counted(std::int64_t(run.communications), "communication"),
+      counted(std::int64_t(run.operators), "operator"), counted(std::int64_t(run.ranks), "rank"),
+      run.shapes_only ? ", without data" : "");
   if (run.dangling_waits > 0)
     text += fmt::format("  {} waits for what began before the trace\n", run.dangling_waits);
   if (run.never_waited_for > 0)
     text += fmt::format("  {} asynchronous communications without a wait\n", run.never_waited_for);
-  if (run.left_out > 0) text += fmt::format("  {} communications left out\n", run.left_out);
+  if (run.left_out > 0)
+    text += fmt::format("  {} left out\n", counted(std::int64_t(run.left_out), "communication"));
   text += fmt::format("  at most {} bytes on a rank\n", run.peak_bytes);
   return text + fmt::format("  data hash {:016x}, schedule hash {:016x}\n\n", run.data_hash,
                             run.schedule_hash);

@@ -102,7 +102,7 @@ DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Plac
   check_sharding(list, full.shape(), mesh.shape());
   if (!spec.groups->is_member()) return DTensor(std::move(spec), nothing(full.dtype()));
   Tensor piece = full.detach();
-  if (options.from_first_rank)
+  if (options.from_first_rank && !full.is_meta())
     for (std::int64_t dim = 0; dim < mesh.ndim(); ++dim)
       if (mesh.size(dim) > 1) piece = broadcast(piece, 0, spec.groups->group(Dims{dim}), site);
   for (std::int64_t dim = 0; dim < full.dim(); ++dim) {

@@ -37,6 +37,25 @@ std::vector<Tensor> cut(const Tensor& rows, const Counts& counts) {
                         : split(rows, DimSpan(counts.data(), counts.size()));
 }
 
+// Returns the rows that an exchange of counts brought, of `parts` parts from each rank. Without
+// values they are known only where each expert gets equally many rows of this rank: so they do of
+// the other ranks, which have as many tokens.
+Counts received_counts(const Tensor& came, const Counts& totals, std::int64_t choices) {
+  if (came.has_elements()) {
+    auto values = came.values<std::int64_t>();
+    return {values.begin(), values.end()};
+  }
+  for (std::int64_t rows : totals)
+    if (rows != totals.front())
+      raise(ErrorKind::runtime_error, "sharding/expert_exchange",
+            "expected equally many rows for each expert in a world of shapes only, where ranks "
+            "can't tell each other how many, got {} for one expert and {} for another",
+            totals.front(), rows);
+  Counts counts(std::size_t(came.numel()), 0);
+  for (std::size_t i = 0; i < counts.size(); i += std::size_t(choices)) counts[i] = totals.front();
+  return counts;
+}
+
 Dims dims_of(const Counts& counts) { return Dims(counts.begin(), counts.end()); }
 
 }  // namespace
@@ -64,9 +83,8 @@ TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group,
                                     std::int64_t{0}));
   }
   Tensor came = (*exchange_)(nn::index_tensor(flat), splits.input, splits.output).contiguous();
-  auto values = came.values<std::int64_t>();
   owner_counts_.assign(std::size_t(own.length), 0);
-  take_counts({values.begin(), values.end()});
+  take_counts(received_counts(came, own_counts_, choices_));
 }
 
 // Received rows are in order of ranks, then of experts and choices; `received` has the counts of
@@ -137,6 +155,9 @@ ColumnExchange::ColumnExchange(const ExpertRows& rows, TokenExchange tokens,
                                const ProcessGroup& columns)
     : tokens_(std::move(tokens)), columns_(columns), width_(rows.width), dtype_(rows.dtype) {
   Tensor all = all_gather(nn::index_tensor(tokens_.owner_counts()), {.dim = 0}, columns_);
+  for (std::int64_t rank = 0; !all.has_elements() && rank < columns_.size(); ++rank)
+    counts_.insert(counts_.end(), tokens_.owner_counts().begin(), tokens_.owner_counts().end());
+  if (!all.has_elements()) return;
   auto values = all.values<std::int64_t>();
   counts_.assign(values.begin(), values.end());
 }

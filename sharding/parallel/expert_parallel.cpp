@@ -54,12 +54,16 @@ nn::RoutingDecision decided(nn::Moe& moe, const nn::Routing& routing, const Shap
     lengths = all_gather(lengths, {.dim = 0}, *tokens.columns);
     part += tokens.columns->rank() * parts;
   }
-  auto values = lengths.values<std::int64_t>();
-  TokenRanking ranking(
-      numbers_along(dim, x, {values.begin(), values.end()}, part), [&](const Tensor& value) {
-        Tensor sum = all_reduce(value, ReduceOp::sum, group);
-        return tokens.columns ? all_reduce(sum, ReduceOp::sum, *tokens.columns) : sum;
-      });
+  // Without values all ranks count as having as many tokens as this one.
+  std::vector<std::int64_t> each(std::size_t(lengths.numel()), x[std::size_t(dim)]);
+  if (lengths.has_elements()) {
+    auto values = lengths.values<std::int64_t>();
+    each.assign(values.begin(), values.end());
+  }
+  TokenRanking ranking(numbers_along(dim, x, each, part), [&](const Tensor& value) {
+    Tensor sum = all_reduce(value, ReduceOp::sum, group);
+    return tokens.columns ? all_reduce(sum, ReduceOp::sum, *tokens.columns) : sum;
+  });
   return ranking.decide(moe, routing);
 }
 
@@ -144,7 +148,7 @@ Exchange exchange_of(const ExpertRows& layout, const Tokens& where) {
 Tensor mixed(nn::Moe& moe, const Tensor& x, const Tokens& where) {
   const nn::Moe::Options& options = moe.options();
   Tensor tokens = reshape(x, {-1, options.width});
-  nn::Routing routing = moe.route(tokens);
+  nn::Routing routing = moe.route(tokens, x.shape());
   Tensor shares = reshape(routing.shares, {-1});
   nn::RoutingDecision decision = decided(moe, routing, x.shape(), where);
   const std::vector<ExpertTokens>& experts = decision.experts;
@@ -175,9 +179,11 @@ void drop_experts(nn::Moe& moe, const Chunk& kept) {
 
 void split_experts(nn::Moe& moe, const Chunk& kept, const DeviceMesh& columns) {
   const auto& experts = moe.child("experts").children();
+  ParallelizePlan plan = {{"fc1", ColwiseParallel()}, {"fc2", RowwiseParallel()}};
+  if (moe.options().gated)
+    plan = {{"w1", ColwiseParallel()}, {"w3", ColwiseParallel()}, {"w2", RowwiseParallel()}};
   for (std::int64_t i = kept.start; i < kept.start + kept.length; ++i)
-    parallelize(*experts[std::size_t(i)].second, columns,
-                {{"fc1", ColwiseParallel()}, {"fc2", RowwiseParallel()}});
+    parallelize(*experts[std::size_t(i)].second, columns, plan);
 }
 
 std::optional<std::int64_t> cut_dim_of(const Placement& tokens) {
@@ -186,6 +192,13 @@ std::optional<std::int64_t> cut_dim_of(const Placement& tokens) {
   raise(ErrorKind::value_error, "sharding/expert_parallel",
         "expected tokens that are cut along a dim from 0 on, or replicated, got {}",
         to_string(tokens));
+}
+
+// Returns a child, or null for a name that no child has.
+nn::Module* child_named(nn::Module& module, std::string_view name) {
+  for (const auto& [known, child] : module.children())
+    if (known == name) return child.get();
+  return nullptr;
 }
 
 }  // namespace
@@ -213,9 +226,14 @@ void ExpertParallel::apply(nn::Module& module, const DeviceMesh& mesh) const {
 }
 
 bool is_expert_parameter(nn::Module& module, std::string_view path) {
-  for (const auto& [prefix, below] : module.named_modules()) {
-    std::string experts = prefix.empty() ? "experts." : prefix + ".experts.";
-    if (dynamic_cast<nn::Moe*>(below) && path.substr(0, experts.size()) == experts) return true;
+  nn::Module* below = &module;
+  while (below) {
+    std::size_t dot = path.find('.');
+    if (dot == std::string_view::npos) return false;
+    std::string_view name = path.substr(0, dot);
+    if (name == "experts" && dynamic_cast<nn::Moe*>(below)) return true;
+    path.remove_prefix(dot + 1);
+    below = child_named(*below, name);
   }
   return false;
 }

@@ -87,9 +87,14 @@ Tensor RowExchange::by_nodes(const Tensor& rows, const Dims& sent, const Dims& c
   Dims counts(std::size_t(size), nodes);
   Tensor of_node =
       all_to_all_single(dims_tensor(by_place.lengths), {counts, counts}, *node_).contiguous();
-  auto lengths = of_node.values<std::int64_t>();
+  // Without values all pieces are as long as the first one, see TokenExchange.
+  Dims lengths(std::size_t(of_node.numel()), by_place.lengths.front());
+  if (of_node.has_elements()) {
+    auto values = of_node.values<std::int64_t>();
+    lengths.assign(values.begin(), values.end());
+  }
   // Pieces of the node's ranks by the node of the destination.
-  Pieces from_node{size, nodes, Dims(lengths.begin(), lengths.end())};
+  Pieces from_node{size, nodes, lengths};
   Tensor gathered =
       all_to_all_single(to.transposed(rows), {by_place.row_sums(), from_node.row_sums()}, *node_);
   Pieces by_node{nodes, size, from_node.transposed_lengths()};

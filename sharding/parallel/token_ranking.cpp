@@ -31,6 +31,17 @@ Counts values_of(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
+// Returns the loads of a forced balance, where no values tell them: equal ones.
+Counts even_loads(const nn::ExpertLimits& limits, std::int64_t choices) {
+  std::int64_t load = choices / limits.experts;
+  if (limits.capacity > 0 && load > limits.capacity)
+    raise(ErrorKind::runtime_error, "sharding/token_ranking",
+          "expected a capacity of at least {} tokens in a world of shapes only, where nobody knows "
+          "which ones are dropped, got {}",
+          load, limits.capacity);
+  return Counts(std::size_t(limits.experts), load);
+}
+
 // Returns the first place of each lane, run and expert, and adds up the loads.
 Counts first_places(const Counts& counts, const CountsLayout& layout, Counts& loads) {
   Counts places(counts.size());
@@ -82,7 +93,15 @@ void TokenRanking::find_runs() {
     run_.push_back(starts.back());
   }
   if (numbers_.count == 0) return;
-  Counts all = values_of(summed(nn::index_tensor(lengths))), run_at(all.size(), -1);
+  Tensor sum = summed(nn::index_tensor(lengths));
+  if (!sum.has_elements()) {
+    // All ranks have as many runs.
+    auto own = std::int64_t(order_.size());
+    runs_ = own == 0 ? 0 : std::int64_t(starts.size()) * (numbers_.count / own);
+    std::fill(run_.begin(), run_.end(), std::int64_t{0});
+    return;
+  }
+  Counts all = values_of(sum), run_at(all.size(), -1);
   std::int64_t next = 0;
   for (std::int64_t at = 0; at < numbers_.count; ++at) {
     std::int64_t length = all[std::size_t(at)];
@@ -114,7 +133,12 @@ std::vector<bool> TokenRanking::kept_by_place(const nn::ExpertLimits& limits,
   };
   Counts own(static_cast<std::size_t>(layout.numel()), 0);
   each_slot([&](std::size_t, std::size_t at) { ++own[at]; });
-  Counts place = first_places(values_of(summed(nn::index_tensor(own))), layout, loads);
+  Tensor sum = summed(nn::index_tensor(own));
+  if (!sum.has_elements()) {
+    loads = even_loads(limits, numbers_.count * choices);
+    return std::vector<bool>(experts.size(), true);
+  }
+  Counts place = first_places(values_of(sum), layout, loads);
   std::vector<bool> kept(experts.size(), false);
   each_slot([&](std::size_t slot, std::size_t at) { kept[slot] = place[at]++ < limits.capacity; });
   return kept;
@@ -124,23 +148,25 @@ std::vector<bool> TokenRanking::kept_by_score(const nn::ExpertLimits& limits,
                                               const nn::Routing& routing, Counts& loads) const {
   std::int64_t choices = routing.experts.size(1);
   Tensor scores = converted(routing.chosen.detach(), DType::float64).contiguous();
-  auto own_scores = scores.values<double>();
   Counts own = values_of(routing.experts);
   auto slots = std::size_t(numbers_.count * choices);
   Counts experts(slots, 0);
   Tensor whole_scores = zeros({numbers_.count, choices}, DType::float64);
-  auto whole = whole_scores.mutable_values<double>();
   auto slot_of = [&](std::size_t i) {
     auto token = i / std::size_t(choices);
     return std::size_t(numbers_.own[token] * choices) + i % std::size_t(choices);
   };
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    experts[slot_of(i)] = own[i];
-    whole[slot_of(i)] = own_scores[i];
-  }
+  for (std::size_t i = 0; i < own.size(); ++i) experts[slot_of(i)] = own[i];
+  for (std::size_t i = 0; scores.has_elements() && i < own.size(); ++i)
+    whole_scores.mutable_values<double>()[slot_of(i)] = scores.values<double>()[i];
   Tensor chosen = view(summed(nn::index_tensor(experts)), {numbers_.count, choices});
+  Tensor all_scores = summed(whole_scores);
+  if (!chosen.has_elements()) {
+    loads = even_loads(limits, numbers_.count * choices);
+    return std::vector<bool>(own.size(), true);
+  }
   loads = nn::loads_of(chosen, limits.experts);
-  std::vector<bool> all = nn::kept_slots(chosen, limits, summed(whole_scores)), kept(own.size());
+  std::vector<bool> all = nn::kept_slots(chosen, limits, all_scores), kept(own.size());
   for (std::size_t i = 0; i < own.size(); ++i) kept[i] = all[slot_of(i)];
   return kept;
 }
@@ -153,12 +179,15 @@ nn::RoutingDecision TokenRanking::decide(const nn::Moe& moe, const nn::Routing& 
   nn::ExpertLimits limits{options.experts, moe.capacity_of(numbers_.count), options.router.drop};
   Counts loads(static_cast<std::size_t>(options.experts), 0);
   std::vector<bool> kept(std::size_t(routing.experts.numel()), true);
-  if (limits.capacity == 0)
-    loads = values_of(summed(nn::index_tensor(nn::loads_of(routing.experts, options.experts))));
-  else if (limits.order == nn::DropOrder::probability)
+  if (limits.capacity == 0) {
+    Tensor sum = summed(nn::index_tensor(nn::loads_of(routing.experts, options.experts)));
+    loads =
+        sum.has_elements() ? values_of(sum) : even_loads(limits, numbers_.count * options.top_k);
+  } else if (limits.order == nn::DropOrder::probability) {
     kept = kept_by_score(limits, routing, loads);
-  else
+  } else {
     kept = kept_by_place(limits, routing, loads);
+  }
   return {nn::tokens_of_experts(routing.experts, options.experts, kept),
           {std::move(loads), numbers_.count}};
 }

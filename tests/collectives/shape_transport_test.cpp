@@ -221,6 +221,21 @@ TEST(ShapeTransport, EvenPiecesNeedTheFirstAndTheLastMember) {
   EXPECT_FALSE(gathered({0}).ok());
 }
 
+// Splits are known where each member sends and gets pieces of one size.
+TEST(ShapeTransport, EqualSplitsNeedNoOtherMember) {
+  auto exchanged = [](Dims splits) {
+    World world({.ranks = 4, .shapes_only = true, .fold = true});
+    return world.run([splits](Rank&) {
+      Tensor all = all_to_all_single(piece({8}), {splits, splits}, everyone());
+      SIMMESH_CHECK(all.size(0) == 8, "4 pieces of 2");
+    });
+  };
+  EXPECT_TRUE(exchanged({2, 2, 2, 2}).ok());
+  Outcome unequal = exchanged({3, 2, 2, 1});
+  ASSERT_FALSE(unequal.ok());
+  EXPECT_THAT(unequal.failure->message, HasSubstr("unequal splits"));
+}
+
 // A mismatch among the ranks that are run must not go unseen, nor one that never comes.
 TEST(ShapeTransport, FoldedWorldsFindMismatchesAndDeadlocks) {
   World world({.ranks = 1000, .shapes_only = true, .fold = true});

@@ -39,7 +39,7 @@ TEST(ExploreGate, OneRunStandsForAllSchedules) {
   EXPECT_EQ(found.schedules, 1u);
   EXPECT_THAT(to_text(found, {}),
               HasSubstr("\n1 run stands for all schedules: no operation's result depends on the "
-                        "order\n1 schedules, 1 distinct"));
+                        "order\n1 schedule, 1 distinct"));
 }
 
 // A failure under every schedule shrinks to FIFO, whose choices replay it.

@@ -27,9 +27,10 @@ struct SmallPipeline {
   std::int64_t rows = 8;
   std::int64_t width = 3;
   bool scale_grads = true;
+  DType dtype = DType::float64;
 
   Tensor input(std::uint64_t seed = 1) const {
-    return formula({rows, width}, {.rule = Rule::small, .seed = seed, .dtype = DType::float64});
+    return formula({rows, width}, {.rule = Rule::small, .seed = seed, .dtype = dtype});
   }
   Tensor target(std::uint64_t seed = 2) const { return input(seed + 1000); }
 
@@ -37,13 +38,13 @@ struct SmallPipeline {
   nn::ModulePtr stage(std::int64_t index) const {
     nn::ModelNode linear{"linear", "linear", {{"in", width}, {"out", width}, {"bias", true}}, {}};
     nn::ModelNode node{"", "sequential", {}, {linear, {"relu", "relu", {}, {}}}};
-    nn::ModulePtr module = nn::build(node, {.dtype = DType::float64, .device = nn::Device::meta});
+    nn::ModulePtr module = nn::build(node, {.dtype = dtype, .device = nn::Device::meta});
     module->to_empty();
     std::uint64_t seed = 100 * std::uint64_t(index) + 7;
     for (auto& [name, parameter] : module->named_parameters()) {
       Tensor data = parameter.detach();
-      copy_(data, formula(parameter.shape(),
-                          {.rule = Rule::small, .seed = seed++, .dtype = DType::float64}));
+      copy_(data,
+            formula(parameter.shape(), {.rule = Rule::small, .seed = seed++, .dtype = dtype}));
     }
     return module;
   }

@@ -51,6 +51,11 @@ TEST(VerifyCommand, ChoosesCases) {
             "1 passed, 0 failed");
 }
 
+// If this fails, a misspelt id looks like a case that holds.
+TEST(VerifyCommand, AnIdThatNoCaseHasIsAnError) {
+  expect_refused(formulas + " --id nothing", "expected a case with an id like 'nothing', got none");
+}
+
 // Schedules and threads change the interleaving but not the data.
 TEST(VerifyCommand, DataHashIsThatOfEverySchedule) {
   const std::string cases =

@@ -47,6 +47,17 @@ TEST(Router, NamesItsWords) {
   EXPECT_EQ(drop_order_from_string("last"), std::nullopt);
 }
 
+// If this fails, a forced balance follows the scores, or not the numbers of the tokens.
+TEST(Router, ForcedBalanceTakesExpertsInTurn) {
+  Tensor logits = formula({3, 4}, {.rule = Rule::unit, .seed = 1, .dtype = DType::float64});
+  RouterOptions options{.force_load_balance = true};
+  Routing routing = routing_of(logits, {}, options, 2);
+  EXPECT_THAT(whole_numbers(routing.experts), ElementsAre(0, 1, 2, 3, 0, 1));
+  EXPECT_THAT(whole_numbers(routing_of(logits, {}, options, 2, {5, 0, 3}).experts),
+              ElementsAre(2, 3, 0, 1, 2, 3));
+  EXPECT_EQ(doubles_of(routing.chosen)[2], doubles_of(routing.scores)[6]) << "token 1, expert 2";
+}
+
 // Without normalisation shares are the scores themselves; with it they add up to the scaling.
 TEST(Router, SharesAreNormalisedAndScaled) {
   Tensor logits = token_of({0.5, 0.2, 0.75});

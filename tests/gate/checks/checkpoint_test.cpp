@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <gmock/gmock.h>
+#include <map>
 
 #include "gate/run_gate.h"
 
@@ -101,6 +102,62 @@ TEST(CheckpointCheck, ExpertsGoOnElsewhere) {
   const ResumeForm all[] = {experts, sharded, ddp, fsdp};
   for (const ResumeForm& from : all)
     for (const ResumeForm& to : all) expect_resumes(from, to, small_experts);
+}
+
+// Returns the checks of a run that is saved with more keys of the table, by their names.
+std::map<std::string, GateCheck> checks_with(const std::string& keys, const std::string& resume_on,
+                                             const ResumeForm& from) {
+  std::string text = resume_gate(from, from, small_transformer);
+  text.resize(text.find("save_at = 1"));
+  text += "save_at = 2\n" + keys + resume_on;
+  GateResult result = run_gate(gate_from_text(text, "resume.toml"));
+  std::map<std::string, GateCheck> checks;
+  for (const GateCheck& check : result.checks) {
+    EXPECT_TRUE(check.passed) << text << check.name << ": " << check.expected << ", got "
+                              << check.actual << "\n"
+                              << result.failure;
+    checks[check.name] = check;
+  }
+  return checks;
+}
+
+const std::string on_three_shards =
+    "resume_on = { mesh = [3], names = [\"dp\"], parallel = { fsdp = {} } }\n";
+
+// If this fails, a part of a modular checkpoint can't be loaded by itself, or a run that goes on as
+// it was reads files of other ranks.
+TEST(CheckpointCheck, PartsAndLocalFilesAreChecked) {
+  for (const ResumeForm& from : resume_forms()) {
+    std::string keys = "layout = \"modular\"\nkeeps_local = true\n";
+    auto checks = checks_with(keys, "", from);
+    EXPECT_THAT(checks["modular checkpoint"].actual,
+                ::testing::HasSubstr("model_state, optimizer_state, other_state"))
+        << from.name;
+    EXPECT_EQ(checks["local resume"].actual, "that") << from.name;
+    EXPECT_EQ(checks_with(keys, on_three_shards, from).count("local resume"), 0u);
+  }
+}
+
+// If this fails, averages of a run that was saved in some mode and went on in another form differ
+// from those of the run that never stopped.
+TEST(CheckpointCheck, MovingAveragesGoOn) {
+  for (const ResumeForm& from : resume_forms())
+    for (const char* mode : {"blocking", "async", "zero_cost"})
+      for (const char* ema :
+           {"decay = 0.9", "decay = 0.5, interval = 2, start = \"first_value\""}) {
+        std::string keys = fmt::format("mode = \"{}\"\nema = {{ {} }}\n", mode, ema);
+        EXPECT_EQ(checks_with(keys, on_three_shards, from).count("moving averages"), 1u);
+      }
+}
+
+// If this fails, a gate asks for an average that no run has.
+TEST(CheckpointCheck, AveragesNeedFloat32) {
+  std::string text = resume_gate(resume_forms()[0], resume_forms()[2], small_transformer);
+  text.insert(text.find("save_at"), "ema = {}\n");
+  text.insert(text.find("kind = \"transformer\""), "dtype = \"bfloat16\"\n");
+  EXPECT_THROW(gate_from_text(text, "resume.toml"), BadGate);
+  EXPECT_NO_THROW(
+      gate_from_text(resume_gate(resume_forms()[0], resume_forms()[2], small_transformer), "r"));
 }
 
 // The check would be worth nothing if a run with other bits passed.

@@ -108,7 +108,8 @@ TEST(GateWorld, RefusesWhatNeedsData) {
                  "[g.toml:4:8] key 'expect.hash'");
   expect_refused(shapes + "[faults]\nflip_bit = { rank = 0, at = \"operation 1\", bit = 1 }\n",
                  "[g.toml:4:12] key 'faults.flip_bit'");
-  expect_refused(shapes + "[model]\nkind = \"moe\"\n", "[g.toml:4:8] key 'model.kind'");
+  expect_refused(shapes + "[model]\nkind = \"moe\"\n",
+                 "[g.toml:4:8] key 'model.kind': expected force_load_balance = true for experts");
   expect_refused(shapes + "fold = true\n[faults]\nstarve = { rank = 0 }\n", "key 'faults'");
   expect_refused(shapes + "size = 1\n", "expected a known key, got 'world.size'");
   expect_refused("[mesh]\nshape = [5000]\n", "[g.toml:2:10] key 'mesh.shape'");

@@ -8,8 +8,8 @@
 
 namespace simmesh {
 
-// PipelinePlanOptions is `simmesh plan --pipeline NAME`: the orders of a pipeline schedule, its peaks and
-// its bubble.
+// PipelinePlanOptions is `simmesh plan --pipeline NAME`: the orders of a pipeline schedule, its
+// peaks and its bubble.
 struct PipelinePlanOptions {
   std::string schedule;  // empty where another plan is asked for
   std::int64_t ranks = 0;

@@ -111,8 +111,7 @@ TEST(InjectedFaults, OfSchedulesAreAllFound) {
       std::string csv = write_csv(rows);
       auto id = std::int64_t(rank.id());
       LocalPipeline local(small, {id, id + 2}, [&](const std::vector<PipelineStage*>& stages) {
-        return PipelineSchedule::from_csv(csv, "compute_comms", stages,
-                                          small.settings());
+        return PipelineSchedule::from_csv(csv, "compute_comms", stages, small.settings());
       });
       local.schedule().step(local.inputs());
       return local.gradients();

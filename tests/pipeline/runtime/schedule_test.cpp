@@ -133,11 +133,10 @@ TEST(PipelineSchedule, RunsFilesAndKeepsLossesByMicroBatch) {
   SmallPipeline small{.stages = 2, .microbatches = 2, .rows = 4};
   auto expected = gradients_of_one_device(small);
   run_every_schedule(2, [&](Rank& rank) {
-    LocalPipeline local(small, {std::int64_t(rank.id())},
-                        [&](const std::vector<PipelineStage*>& stages) {
-                          return PipelineSchedule::from_csv(csv, "compute_only", stages,
-                                                            small.settings());
-                        });
+    LocalPipeline local(
+        small, {std::int64_t(rank.id())}, [&](const std::vector<PipelineStage*>& stages) {
+          return PipelineSchedule::from_csv(csv, "compute_only", stages, small.settings());
+        });
     nn::Tensors output = local.schedule().step(local.inputs());
     EXPECT_EQ(difference_of(local.gradients(), expected), "");
     if (rank.id() == 0) return;

@@ -42,12 +42,12 @@ void expect_as_one_run(const std::string& command, int count) {
   }
 }
 
-const std::string cases = SIMMESH_SOURCE_DIR "/tests/cases/pytorch/formula.jsonl";
+const std::string formula_cases = SIMMESH_SOURCE_DIR "/tests/cases/pytorch/formula.jsonl";
 
 // If this fails, a verdict depends on the number of processes.
 TEST(MergeCommand, PrintsWhatOneRunPrints) {
   const std::string gates = SIMMESH_SOURCE_DIR "/examples/gates/";
-  for (int count : {1, 3, 50}) expect_as_one_run("verify " + cases, count);
+  for (int count : {1, 3, 50}) expect_as_one_run("verify " + formula_cases, count);
   expect_as_one_run("run " + gates + "fsdp.toml " + gates + "zero3.toml " + gates + "mlp.toml", 3);
   expect_as_one_run("validate mm add sum --seed 3", 2);
 }
@@ -68,12 +68,12 @@ TEST(MergeCommand, FailuresComeInTheirOrder) {
 // If this fails, a part of the work is taken for all of it.
 TEST(MergeCommand, RefusesWhatIsNotAllShardsOfOneRun) {
   TemporaryFolder folder;
-  std::vector<std::string> files = run_shards(folder, "verify " + cases, 3);
+  std::vector<std::string> files = run_shards(folder, "verify " + formula_cases, 3);
   std::string some = files[0] + " " + files[2];
   expect_refused("merge " + some, "expected the files of 3 shards, got none of 2/3");
   expect_refused("merge " + some + " " + files[0], "got 3/3 again");
   std::string other = folder.path() / "other";
-  run_program("verify --limit 40 " + cases + " --shard 2/3 --results " + other);
+  run_program("verify --limit 40 " + formula_cases + " --shard 2/3 --results " + other);
   expect_refused("merge " + some + " " + other, "expected the arguments of ");
   run_program("validate mm --shard 2/3 --results " + other);
   expect_refused("merge " + some + " " + other, "expected the command of " + files[0]);
@@ -82,9 +82,9 @@ TEST(MergeCommand, RefusesWhatIsNotAllShardsOfOneRun) {
 }
 
 TEST(MergeCommand, ShardsAreCheckedBeforeTheWork) {
-  expect_refused("verify " + cases + " --shard 4/3", "expected a shard such as 1/8");
-  expect_refused("verify " + cases + " --results r", "expected --shard with --results");
-  expect_refused("verify " + cases + " --shard 1/3 --results /none/r", "/none/r");
+  expect_refused("verify " + formula_cases + " --shard 4/3", "expected a shard such as 1/8");
+  expect_refused("verify " + formula_cases + " --results r", "expected --shard with --results");
+  expect_refused("verify " + formula_cases + " --shard 1/3 --results /none/r", "/none/r");
   expect_refused("validate --coverage --shard 1/3", "expected --shard for ops of ours");
 }
 
@@ -102,7 +102,7 @@ TEST(MergeCommand, ExamplesRun) {
   for (int index = 1; index <= 8; ++index) {
     auto run = run_program(
         "-c '" + path + "SLURM_ARRAY_TASK_COUNT=8 SLURM_ARRAY_TASK_ID=" + std::to_string(index) +
-            " " + (examples / "slurm_array.sh").string() + " " + cases + "'",
+            " " + (examples / "slurm_array.sh").string() + " " + formula_cases + "'",
         folder.path(), "bash");
     EXPECT_EQ(run.status, 0) << run.output;
   }

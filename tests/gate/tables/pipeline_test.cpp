@@ -10,15 +10,15 @@
 namespace simmesh {
 namespace {
 
-std::string gate_with(const std::string& pipeline, const std::string& more = "",
-                      const std::string& model = "kind = \"transformer\"") {
+std::string pipeline_gate_with(const std::string& pipeline, const std::string& more = "",
+                               const std::string& model = "kind = \"transformer\"") {
   return "[mesh]\nshape = [2, 2]\nnames = [\"pp\", \"dp\"]\n[model]\n" + model +
          "\nlayers = 4\n[parallel]\npipeline = { " + pipeline + " }\n" + more +
          "\n[train]\nsteps = 2\nmicro_batches = 4\n[expect]\nsame_as = [\"single_device\"]\n";
 }
 
 GatePipeline pipeline_of(const std::string& keys) {
-  return *gate_from_text(gate_with(keys), "g.toml").parallel.pipeline;
+  return *gate_from_text(pipeline_gate_with(keys), "g.toml").parallel.pipeline;
 }
 
 TEST(GatePipeline, HasPyTorchsNames) {
@@ -33,8 +33,8 @@ TEST(GatePipeline, HasPyTorchsNames) {
 // The text of --explain must read back as the same gate.
 TEST(GatePipeline, ExplainsItself) {
   GateFile gate = gate_from_text(
-      gate_with("schedule = \"LoopedBFS\", blocks = [1, 1, 2, 0], sends = \"buffered\", "
-                "max_outstanding_sends = 2, defer_pp_recv = true"),
+      pipeline_gate_with("schedule = \"LoopedBFS\", blocks = [1, 1, 2, 0], sends = \"buffered\", "
+                         "max_outstanding_sends = 2, defer_pp_recv = true"),
       "g.toml");
   std::string text = explain(gate);
   EXPECT_NE(text.find("blocks = [1, 1, 2, 0]"), text.npos) << text;
@@ -44,7 +44,7 @@ TEST(GatePipeline, ExplainsItself) {
 TEST(GatePipeline, SaysWhyItRefuses) {
   auto refuses = [](const std::string& pipeline, const char* reason, const std::string& more = "",
                     const std::string& model = "kind = \"transformer\"") {
-    testing::expect_refused(gate_with(pipeline, more, model), reason);
+    testing::expect_refused(pipeline_gate_with(pipeline, more, model), reason);
   };
   refuses("schedule = \"2F2B\"", "'parallel.pipeline.schedule'");
   refuses("schedule = \"ForwardOnly\"", "'parallel.pipeline.schedule'");
@@ -61,8 +61,9 @@ TEST(GatePipeline, SaysWhyItRefuses) {
   refuses("", "ends the backward pass", "fsdp = { mesh = \"dp\", finalize_backward = \"manual\" }");
   refuses("", "when a stage is resharded",
           "fsdp = { mesh = \"dp\", reshard_after_backward = false }");
-  testing::expect_refused(gate_with("", "[checkpoint]", "kind = \"transformer\"\ntied_head = true"),
-                          "a model without tied_head");
+  testing::expect_refused(
+      pipeline_gate_with("", "[checkpoint]", "kind = \"transformer\"\ntied_head = true"),
+      "a model without tied_head");
   testing::expect_refused(
       "[mesh]\nshape = [4]\n[model]\nkind = \"linear_stack\"\nlayers = 4\n[parallel]\npipeline = "
       "{}\n"
@@ -72,7 +73,8 @@ TEST(GatePipeline, SaysWhyItRefuses) {
 
 // Stages send what the part before them gives, in the dtype of mixed precision.
 TEST(PipelinePlan, KnowsWhatStagesSend) {
-  GateFile gate = gate_from_text(gate_with("blocks = [1, 3]", "", "kind = \"moe\""), "g.toml");
+  GateFile gate =
+      gate_from_text(pipeline_gate_with("blocks = [1, 3]", "", "kind = \"moe\""), "g.toml");
   nn::ModelNode node = model_node(gate.model, gate.model_use());
   PipelinePlan plan = pipeline_plan(*gate.parallel.pipeline, {.model = node,
                                                               .ranks = 2,

@@ -227,7 +227,7 @@ def test_a_table_names_what_ranks_alone_fail(tmp_path: Path) -> None:
         "1 tests pass on ranks and 2 fail. 1 more pass and start no ranks. Of those that pass on "
         "ranks, 1 also ran on processes; 1 pass there.\n"
     )
-    assert "| `test_a.py` | 1 | 2 | 2 | 1 | 2 |\n" in text
+    assert "| `distributed/test_a.py` | 1 | 2 | 2 | 1 | 2 |\n" in text
     assert text.endswith(
         "- Slow.\n  - `test_a.py::A::c`\n- No reason is known.\n  - `test_a.py::A::e[x y]`\n"
     )

@@ -43,7 +43,7 @@ def table(listed: VerdictList, reasons: Reasons) -> str:
             continue
         here = sum(each.startswith(f"{file}::") for each in alone)
         lines.append(
-            f"| `{file}` | {listed.count(0, 'passed', file=file)} "
+            f"| `distributed/{file}` | {listed.count(0, 'passed', file=file)} "
             f"| {listed.count(0, *BAD, file=file)} | {_processes(listed, file, 'passed')} "
             f"| {_processes(listed, file, *BAD)} | {here or ''} |"
         )

@@ -61,9 +61,10 @@ void Posts::post(const std::vector<Action>& actions) {
     emit(event);
   }
   for (std::size_t i = 0; i < actions.size(); ++i) {
-    Part part{actions[i], {}, {}};
+    Part part{actions[i], {}, {}, {}};
     for (const auto& [index, message] : messages[i]) {
       part.indices.push_back(index);
+      if (is_send(actions[i].kind)) part.sent.push_back(message.sent);
       part.works.push_back(
           is_send(actions[i].kind)
               ? isend(message.sent, {.peer = message.peer, .tag = message.tag}, group)

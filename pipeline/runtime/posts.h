@@ -38,6 +38,9 @@ class Posts {
     Action action;
     std::vector<std::size_t> indices;  // of the tensors
     std::vector<Work> works;
+    // The sent tensors live until the wait, so that their memory is not used again while a device
+    // still reads it.
+    std::vector<Tensor> sent;
   };
   struct Batch {
     std::vector<Part> parts;

@@ -58,12 +58,12 @@ class Report {
 JsonValue json_of(const std::map<std::string, RuleVerdict>& rules) {
   JsonValue::List list;
   for (const auto& [text, verdict] : rules) {
-    JsonValue rule = JsonValue::object(
-        {{"rule", text}, {"trials", verdict.trials}, {"gradients", verdict.has_gradient}});
+    JsonValue::Object rule{
+        {"rule", text}, {"trials", verdict.trials}, {"gradients", verdict.has_gradient}};
     if (verdict.wrong)
-      rule.set("wrong", JsonValue::object({{"mesh", verdict.wrong->mesh},
-                                           {"inputs", verdict.wrong->inputs},
-                                           {"what", verdict.wrong->what}}));
+      rule.emplace_back("wrong", JsonValue::object({{"mesh", verdict.wrong->mesh},
+                                                    {"inputs", verdict.wrong->inputs},
+                                                    {"what", verdict.wrong->what}}));
     list.push_back(std::move(rule));
   }
   return list;

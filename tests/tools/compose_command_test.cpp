@@ -19,11 +19,11 @@ TEST(ComposeCommand, PrintsALineForEachLayout) {
   auto run = run_program("compose " + file + " --ranks 2..4");
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_NE(run.output.find("pass     4 ranks  hsdp=2x2 "), run.output.npos) << run.output;
-  EXPECT_EQ(run.last_line(), "16 passed, 0 failed");
+  EXPECT_EQ(run.last_line(), "20 passed, 0 failed");
   EXPECT_EQ(run_program("compose --jobs 3 --ranks 2..4 " + file).output, run.output);
   EXPECT_EQ(run_program("compose --quiet --ranks 2..4 " + file).output, run.last_line() + "\n");
   EXPECT_EQ(run_program("compose --list --ranks 2 " + file).output,
-            "replicate=2\nfsdp=2\nzero1=2\nzero2=2\nzero3=2\n");
+            "replicate=2\nfsdp=2\nzero1=2\nzero2=2\nzero3=2\npipeline=2:GPipe\n");
 }
 
 // If this fails, nobody learns which layout to look at.

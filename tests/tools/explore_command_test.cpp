@@ -89,7 +89,7 @@ TEST(ExploreCommand, PrintsItsResultBeforeItWritesFiles) {
   auto run = run_program("explore " + file, folder.path().string());
   EXPECT_EQ(run.status, 2);
   EXPECT_NE(run.output.find("\nFAIL expected data hash 0000000000000000"), run.output.npos);
-  EXPECT_NE(run.output.find(" schedules, 1 distinct"), run.output.npos) << run.output;
+  EXPECT_NE(run.output.find(" schedule, 1 distinct"), run.output.npos) << run.output;
   EXPECT_NE(run.last_line().find("'g.schedule' can't be written to"), run.output.npos);
 }
 

@@ -10,7 +10,7 @@ using testing::run_program;
 TEST(Main, RefusesInOneLine) {
   expect_refused("", "A subcommand is required");
   expect_refused("fly",
-                 "expected a subcommand (run, explore, verify, releases, validate, plan, "
+                 "expected a subcommand (run, explore, verify, merge, releases, validate, plan, "
                  "replay, checkpoint, config, falsify, compose or doctor), "
                  "got fly");
   expect_refused("record", "got record. Cases are recorded from PyTorch by the Python package");

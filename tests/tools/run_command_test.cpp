@@ -82,7 +82,7 @@ TEST(RunCommand, AGateThatNeedsTooMuchMemoryIsRefused) {
       "s.toml", "[mesh]\nshape = [512]\n[data]\nbatch = 512\n[world]\nshapes_only = true\n");
   EXPECT_EQ(
       run_program("explore --jobs 64 --schedules 1 --quiet " + shapes)
-          .output.rfind("simmesh: " + shapes + " needs about 2.0 GiB of memory\n1 schedules, ", 0),
+          .output.rfind("simmesh: " + shapes + " needs about 2.0 GiB of memory\n1 schedule, ", 0),
       0u);
 }
 

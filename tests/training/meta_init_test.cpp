@@ -30,8 +30,8 @@ TEST(MetaInit, GivesShardsTheirValues) {
     nn::ModulePtr model = build_meta_model(described);
     fsdp::fully_shard(*model, {.mesh = init_device_mesh({2})});
     init_from_meta(described, *model);
-    std::int64_t rows = rank.id() == 0 ? 3 : 2;
-    EXPECT_EQ(rank.ledger().of(MemoryCategory::parameter).peak % (rows * 4 * 4), 0);
+    constexpr std::int64_t whole_bytes = (5 * 3 + 5) * 4;
+    EXPECT_LT(rank.ledger().of(MemoryCategory::parameter).peak, whole_bytes);
     nn::ModulePtr whole = build_model(described);
     for (const auto& [name, parameter] : model->named_parameters()) {
       Tensor full = DTensor::of(parameter).full_tensor();

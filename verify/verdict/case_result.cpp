@@ -36,7 +36,7 @@ void read_hash(const JsonValue& object, std::string_view key, std::optional<std:
 
 }  // namespace
 
-// What a case that holds lacks isn't written.
+// Leaves out the members that a case that holds doesn't have.
 JsonValue to_json(const CaseResult& result) {
   JsonValue value = JsonValue::object({{"id", result.id}, {"kind", result.kind}});
   if (result.failed()) {

@@ -50,7 +50,7 @@ TEST(GatePipeline, SaysWhyItRefuses) {
   refuses("schedule = \"ForwardOnly\"", "'parallel.pipeline.schedule'");
   refuses("schedule = \"none.csv\"", "a file with a row of actions");
   refuses("stages = 2", "1 stage a rank, as 1F1B has it");
-  refuses("schedule = \"ZBVZeroBubble\", stages = 3", "requires exactly 2 stages per rank");
+  refuses("schedule = \"ZBVZeroBubble\", stages = 1", "requires exactly 2 stages per rank");
   refuses("schedule = \"LoopedBFS\", stages = 3", "at most 4 stages for the 4 blocks");
   refuses("blocks = [1, 2]", "stages that have the 4 blocks of the model, got 1 + 2");
   refuses("blocks = [4]", "a number of blocks for each of 2 stages");

@@ -35,7 +35,7 @@ class _Strategies:
         self._registries: list[dict[Any, Any]] = []
         self._versions: Any = None
         self._seen: list[int] | None = None
-        # What modules registered that ranks imported, by registry.
+        # The strategies of modules that ranks imported, by registry.
         self.imported: list[dict[Any, Any]] = []
         self.imports = 0
 

@@ -223,7 +223,7 @@ TEST(ShapeTransport, EvenPiecesNeedTheFirstAndTheLastMember) {
 
 // Splits are known where each member sends and gets pieces of one size.
 TEST(ShapeTransport, EqualSplitsNeedNoOtherMember) {
-  auto exchanged = [](Dims splits) {
+  auto exchanged = [](const Dims& splits) {
     World world({.ranks = 4, .shapes_only = true, .fold = true});
     return world.run([splits](Rank&) {
       Tensor all = all_to_all_single(piece({8}), {splits, splits}, everyone());

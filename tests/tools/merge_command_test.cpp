@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <vector>
 
@@ -18,8 +19,7 @@ std::vector<std::string> run_shards(const TemporaryFolder& folder, const std::st
   std::vector<std::string> files;
   for (int index = count; index > 0; --index) {
     std::string file = folder.path() / std::to_string(index);
-    run_program(command + " --shard " + std::to_string(index) + "/" + std::to_string(count) +
-                " --results " + file);
+    run_program(fmt::format("{} --shard {}/{} --results {}", command, index, count, file));
     files.push_back(file);
   }
   return files;
@@ -100,10 +100,11 @@ TEST(MergeCommand, ExamplesRun) {
   std::filesystem::create_symlink(SIMMESH_PROGRAM, folder.path() / "simmesh");
   std::string path = "PATH=" + folder.path().string() + ":$PATH ";
   for (int index = 1; index <= 8; ++index) {
-    auto run = run_program(
-        "-c '" + path + "SLURM_ARRAY_TASK_COUNT=8 SLURM_ARRAY_TASK_ID=" + std::to_string(index) +
-            " " + (examples / "slurm_array.sh").string() + " " + formula_cases + "'",
-        folder.path(), "bash");
+    std::string script = (examples / "slurm_array.sh").string();
+    auto run =
+        run_program(fmt::format("-c '{}SLURM_ARRAY_TASK_COUNT=8 SLURM_ARRAY_TASK_ID={} {} {}'",
+                                path, index, script, formula_cases),
+                    folder.path(), "bash");
     EXPECT_EQ(run.status, 0) << run.output;
   }
   EXPECT_EQ(run_program("-c '" + path + "simmesh merge verify.*-of-8.jsonl'", folder.path(), "bash")

@@ -13,6 +13,15 @@ TEST(SchedulesCheck, ComparesTheDataHashOfSeveral) {
   GateResult result = testing::run_text(testing::replicated_mlp + "[expect]\nschedules = 4\n");
   EXPECT_EQ(testing::check_of(result, "schedules").expected, "one data hash under 4 schedules");
   EXPECT_TRUE(testing::check_of(result, "schedules").passed);
+  EXPECT_EQ(testing::check_of(result, "schedules").actual, "one: 1 run stands for all schedules");
+}
+
+// Who doesn't take the certificate gets the runs.
+TEST(SchedulesCheck, RunsAllSchedulesWithoutACertificate) {
+  GateResult result = testing::run_text(testing::replicated_mlp +
+                                        "[expect]\nschedules = 4\ncertificate = false\n");
+  EXPECT_TRUE(testing::check_of(result, "schedules").passed);
+  EXPECT_EQ(testing::check_of(result, "schedules").actual, "one");
 }
 
 TEST(SchedulesCheck, RefusesNone) {

@@ -55,6 +55,11 @@ simmesh_find(GTest simmesh_tests_with_gtest)
 if(SIMMESH_COMMAND OR SIMMESH_PYTHON)
   find_package(CLI11 REQUIRED)
 endif()
+# With MPI the program shares its work among the processes of mpirun.
+if(SIMMESH_COMMAND)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS CXX)
+endif()
 if(SIMMESH_PYTHON)
   find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
   # nanobind is a package of that Python.

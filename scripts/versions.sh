@@ -18,6 +18,8 @@ format_packages=("clang-format-$clang")
 tidy_packages=("clang-tidy-$clang")
 python_packages=(python3 python3-dev python3-venv)
 peer_packages=(libsimgrid-dev gcc)
+# The command shares its work among processes of MPI where these are installed.
+mpi_packages=(libopenmpi-dev openmpi-bin)
 
 # Packages of pip, by environment. One call of pip installs what stands before a '|', and the next
 # one what stands after it, which needs the first.

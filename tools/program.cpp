@@ -17,6 +17,7 @@
 #include "core/check/repro.h"
 #include "core/check/scarcity.h"
 #include "core/memory/memory_reserve.h"
+#include "tools/crew/crew.h"
 
 namespace simmesh {
 
@@ -28,8 +29,9 @@ constexpr const char* about_record =
     "Cases are recorded from PyTorch by the Python package: python -m simmesh record. It also has "
     "torchrun, validate --python and validate --pytorch";
 
-// Prints the text on one line.
+// Prints the text on one line, of a crew on its first process.
 int refuse(std::string text) {
+  if (Crew::present() != nullptr && Crew::present()->rank() != 0) return cannot_run;
   for (char& letter : text)
     if (letter == '\n') letter = ' ';
   // fmt would raise if standard error can't be written to.
@@ -98,6 +100,15 @@ int run_subcommand(gsl::span<AddSubcommand* const> subcommands, int argc, char**
   return status;
 }
 
+// A crew prints once, so it must share the jobs of the command.
+std::string problem_of_crew(int argc, char** argv) {
+  if (Crew::present() == nullptr || argc < 2) return "";
+  std::string name = argv[1];
+  if (name == "run" || name == "verify" || name == "validate" || name.starts_with('-')) return "";
+  return fmt::format("expected run, verify or validate in {} processes of MPI, got {}",
+                     Crew::present()->size(), name);
+}
+
 std::string reason_of_shortage() {
   std::string_view reason = Scarcity::reason();
   return reason.empty() ? "not enough memory" : std::string(reason);
@@ -110,6 +121,7 @@ int run_program(gsl::span<AddSubcommand* const> subcommands, int argc, char** ar
   MemoryReserve reserve(cannot_run);
   // A file that becomes too large for the process is an error of the write, with its reason.
   std::signal(SIGXFSZ, SIG_IGN);
+  if (std::string problem = problem_of_crew(argc, argv); !problem.empty()) return refuse(problem);
   try {
     int status = run_subcommand(subcommands, argc, argv);
     if (status == cannot_run || Scarcity::reason().empty()) return status;

@@ -10,6 +10,7 @@
 #include "gate/run_gate.h"
 #include "replay/write/make_folder.h"
 #include "tools/commands.h"
+#include "tools/crew/crew.h"
 #include "tools/gate_memory_check.h"
 #include "tools/lost_trace.h"
 #include "tools/run_options.h"
@@ -74,6 +75,25 @@ void keep(ShardResults& keeps, const RunArguments& arguments,
   for (std::size_t i = 0; i < results.size(); ++i)
     keeps.results.emplace(keeps.shard.job(i), to_json(gate_block(results[i])));
   arguments.shard.write(keeps);
+}
+
+// Each process runs one gate at a time. What one process would write of all gates is refused.
+ShardResults run_in_crew(Crew& crew, const RunArguments& arguments, const RunWords& options) {
+  ShardResults keeps = arguments.shard.begin_in_crew();
+  if (!options.trace_file.empty() || arguments.folders.are_given() || !arguments.picture.empty())
+    raise(ErrorKind::value_error, "tools/run",
+          "expected no traces and no picture in processes of MPI, got one");
+  std::vector<GateFile> gates;
+  for (const std::string& path : arguments.paths) gates.push_back(read_gate(path));
+  for (const GateFile& gate : gates) {
+    if (!options.schedule.starts_with("replay:")) expect_checks(gate);
+    expect_memory_of(gate, crew.size());
+  }
+  keeps.jobs = gates.size();
+  keeps.inputs = input_hash(arguments.paths);
+  for (std::uint64_t i; (i = crew.next(gates.size())) < gates.size();)
+    keeps.results.emplace(i, to_json(gate_block(run_gate(gates[i], options, TraceFolders()))));
+  return keeps;
 }
 
 // All files are read before the first gate runs, and nothing is printed before the last has run.
@@ -154,7 +174,16 @@ void add_run_command(CLI::App& program, int& status) {
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
   arguments->shard.add_to(*app, "gates");
   arguments->output.add_to(*app);
-  app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
+  app->callback([arguments, &status] {
+    Crew* crew = arguments->explain ? nullptr : Crew::present();
+    RunWords words = arguments->run.words();
+    status = crew == nullptr
+                 ? run(*arguments, words)
+                 : work_in_crew(*crew, {[&] { return run_in_crew(*crew, *arguments, words); },
+                                        [&](const ShardResults& all) {
+                                          return print_united_run(all, arguments->output);
+                                        }});
+  });
 }
 
 }  // namespace simmesh

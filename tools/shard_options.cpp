@@ -42,6 +42,15 @@ std::optional<ShardResults> ShardOptions::begin() const {
   return results;
 }
 
+ShardResults ShardOptions::begin_in_crew() const {
+  if (!shard_.empty() || !file_.empty())
+    raise(ErrorKind::value_error, "tools/shard",
+          "expected no --shard and no --results in processes of MPI, got one");
+  return {.command = app_->get_name(),
+          .asked = app_->config_to_str(),
+          .revision = std::string(revision())};
+}
+
 void ShardOptions::write(const ShardResults& results) const {
   write_file(file(), results.to_text(), "the results of a shard");
   std::fputs(fmt::format("simmesh: {} of {} jobs, shard {}, are in {}\n", results.results.size(),

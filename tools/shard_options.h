@@ -21,6 +21,10 @@ class ShardOptions {
   // without a shard, and for one that can't be written.
   std::optional<ShardResults> begin() const;
 
+  // begin_in_crew returns the same for a process of a crew. Raises a ValueError if a shard was
+  // asked for, which is another way to share the jobs.
+  ShardResults begin_in_crew() const;
+
   // write writes the results, and says on standard error where they are.
   void write(const ShardResults& results) const;
 

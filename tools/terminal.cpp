@@ -8,10 +8,13 @@
 
 #include "core/check/error.h"
 #include "core/check/one_line.h"
+#include "tools/crew/crew.h"
 
 namespace simmesh {
 
 bool has_colours(std::FILE* stream) {
+  // mpirun gives each process a terminal, wherever its own output goes.
+  if (Crew::present() != nullptr) return false;
   const char* refusal = std::getenv("NO_COLOR");
   const char* kind = std::getenv("TERM");
   bool is_refused = refusal && *refusal != '\0';

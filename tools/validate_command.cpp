@@ -8,6 +8,7 @@
 #include "sharding/validate/coverage_page.h"
 #include "sharding/validate/validate_report.h"
 #include "tools/commands.h"
+#include "tools/crew/crew.h"
 #include "tools/shard_options.h"
 #include "tools/united_reports.h"
 #include "tools/watched_run.h"
@@ -71,6 +72,19 @@ int write_paddle_rules() {
   return 0;
 }
 
+// Each process judges one op at a time.
+ShardResults validate_in_crew(Crew& crew, const ValidateArguments& arguments) {
+  ShardResults keeps = arguments.shard.begin_in_crew();
+  keeps.jobs = op_count(arguments.request);
+  for (std::uint64_t i; (i = crew.next(keeps.jobs)) < keeps.jobs;) {
+    ValidateRequest request = arguments.request;
+    request.shard = {.index = i + 1, .count = keeps.jobs};
+    ValidateResult result = validate(request);
+    keeps.results.emplace(i, to_json(op_block(result.ops.at(0), request.options)));
+  }
+  return keeps;
+}
+
 int run(ValidateArguments& arguments) {
   if (arguments.writes_paddle_rules) return write_paddle_rules();
   if (!arguments.python_files.empty())
@@ -94,12 +108,19 @@ int run(ValidateArguments& arguments) {
     raise(ErrorKind::value_error, "tools/validate", "expected --coverage without ops, got '{}'",
           request.ops[0]);
   arguments.claimed_only |= arguments.coverage;
+  request.options.finds_missing = !arguments.claimed_only;
+  if (Crew* crew = Crew::present(); crew != nullptr && !arguments.coverage) {
+    if (arguments.jobs == 0) request.jobs = 1;
+    return work_in_crew(*crew, {[&] { return validate_in_crew(*crew, arguments); },
+                                [&](const ShardResults& all) {
+                                  return print_united_validate(all, arguments.output);
+                                }});
+  }
   std::optional<ShardResults> keeps = arguments.shard.begin();
   if (keeps) {
     request.shard = keeps->shard;
     keeps->jobs = op_count(request);
   }
-  request.options.finds_missing = !arguments.claimed_only;
   WatchedRun watched(arguments.output);
   request.goes_on = watched.goes_on();
   ValidateResult result = validate(request);

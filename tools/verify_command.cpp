@@ -3,6 +3,7 @@
 
 #include "core/check/error.h"
 #include "tools/commands.h"
+#include "tools/crew/crew.h"
 #include "tools/run_options.h"
 #include "tools/shard_options.h"
 #include "tools/united_reports.h"
@@ -46,6 +47,22 @@ VerifyRequest request_of(const VerifyArguments& arguments) {
   return request;
 }
 
+int verify_in_crew(Crew& crew, const VerifyArguments& arguments) {
+  return work_in_crew(
+      crew,
+      {.results =
+           [&] {
+             ShardResults keeps = arguments.shard.begin_in_crew();
+             VerifyRequest request = request_of(arguments);
+             request.keeps = &keeps;
+             request.next_job = [&](std::uint64_t count) { return crew.next(count); };
+             verify(request);
+             return keeps;
+           },
+       .print =
+           [&](const ShardResults& all) { return print_united_verify(all, arguments.output); }});
+}
+
 }  // namespace
 
 int print_united_verify(const ShardResults& all, const OutputOptions& output) {
@@ -78,6 +95,10 @@ void add_verify_command(CLI::App& program, int& status) {
     }
     if (arguments->paths.empty()) throw CLI::RequiredError("PATH");
     arguments->has_limit = limit->count() > 0;
+    if (Crew* crew = Crew::present()) {
+      status = verify_in_crew(*crew, *arguments);
+      return;
+    }
     VerifyRequest request = request_of(*arguments);
     std::optional<ShardResults> keeps = arguments->shard.begin();
     if (keeps) {

@@ -93,6 +93,12 @@ CaseResult result_of(const RecordedCase& recorded, const CaseReport& report,
           .schedule_hash = report.schedule_hash()};
 }
 
+// JobResult has no result if no job was left.
+struct JobResult {
+  std::uint64_t job = 0;
+  std::optional<CaseResult> result = {};
+};
+
 // The shards must have read the same cases.
 void keep_about(ShardResults& keeps, const CaseFiles& files, std::uint64_t count, bool fail_fast) {
   FoldHash inputs;
@@ -117,7 +123,7 @@ VerifyResult verify(const VerifyRequest& request) {
           one_line(request.filter.id),
           files.disputed_left_out > 0 ? ": it is a disputed case, so name its file" : "");
   std::uint64_t all = std::min<std::uint64_t>(files.cases.size(), std::uint64_t(request.limit));
-  std::uint64_t count = request.shard.jobs_of(all);
+  std::uint64_t count = request.next_job ? all : request.shard.jobs_of(all);
   if (!request.options.trace_file.empty() && count != 1)
     raise(ErrorKind::value_error, "verify", "expected one case to trace, got {}", count);
   VerifyResult result;
@@ -130,16 +136,20 @@ VerifyResult verify(const VerifyRequest& request) {
     return !result.interrupted;
   };
   auto run = [&](std::uint64_t i) {
-    const RecordedCase& recorded = files.cases[request.shard.job(i)];
-    return result_of(recorded, report_of(recorded, request.options), request.options);
+    std::uint64_t job = request.next_job ? request.next_job(all) : request.shard.job(i);
+    if (job >= all) return JobResult();
+    const RecordedCase& recorded = files.cases[job];
+    return JobResult{job,
+                     result_of(recorded, report_of(recorded, request.options), request.options)};
   };
-  auto take = [&](std::uint64_t i, const CaseResult& one) {
+  auto take = [&](std::uint64_t, const JobResult& one) {
+    if (!one.result) return false;
     ++done;
-    result.add(one);
-    if (request.keeps) request.keeps->results.emplace(request.shard.job(i), to_json(one));
-    return !one.failed() || !request.fail_fast;
+    result.add(*one.result);
+    if (request.keeps) request.keeps->results.emplace(one.job, to_json(*one.result));
+    return !one.result->failed() || !request.fail_fast;
   };
-  run_ordered<CaseResult>(
+  run_ordered<JobResult>(
       {.count = count, .threads = request.jobs, .goes_on = goes_on}, [&] { return run; }, take);
   return result;
 }

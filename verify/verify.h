@@ -28,6 +28,9 @@ struct VerifyRequest {
   // The shard whose cases run, and what gets their results; null for none. It then has the number
   // of all cases and a hash of their texts, too.
   JobShard shard = {};
+  // Hands out the numbers of cases, of which there are `count`, instead of a shard: each call
+  // returns a higher one, and count or more when none is left.
+  std::function<std::uint64_t(std::uint64_t count)> next_job = nullptr;
   ShardResults* keeps = nullptr;
 };
 

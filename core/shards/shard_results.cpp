@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <gsl/span>
 #include <utility>
 
 #include "core/check/error.h"
@@ -153,6 +154,18 @@ ShardResults united(const std::vector<ShardFile>& files) {
   all.shard = {};
   for (const ShardFile& file : files)
     all.results.insert(file.content.results.begin(), file.content.results.end());
+  return all;
+}
+
+ShardResults united_draws(const std::vector<ShardFile>& parts) {
+  ShardResults all = parts.at(0).content;
+  for (const ShardFile& part : gsl::span(parts).subspan(1)) {
+    expect_same(parts[0], part);
+    for (const auto& [job, result] : part.content.results)
+      if (!all.results.emplace(job, result).second)
+        raise(ErrorKind::value_error, where, "{}: expected a job that no other did, got job {}",
+              part.file, job);
+  }
   return all;
 }
 

@@ -43,4 +43,8 @@ struct ShardFile {
 // its arguments, its inputs or the revision of simmesh.
 ShardResults united(const std::vector<ShardFile>& files);
 
+// united_draws puts results together whose jobs were handed out one by one. Raises a ValueError if
+// a job was done twice, or if two differ as in united.
+ShardResults united_draws(const std::vector<ShardFile>& parts);
+
 }  // namespace simmesh

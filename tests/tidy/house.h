@@ -107,6 +107,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"gate"},
     {"gate/checks"},
     {"gate/compose"},
+    {"tools/crew"},
     {"tools"},
     {"python/bindings/casts", "python/bindings/torch"},
     {"python/bindings"},

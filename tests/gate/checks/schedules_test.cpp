@@ -18,8 +18,8 @@ TEST(SchedulesCheck, ComparesTheDataHashOfSeveral) {
 
 // Who doesn't take the certificate gets the runs.
 TEST(SchedulesCheck, RunsAllSchedulesWithoutACertificate) {
-  GateResult result = testing::run_text(testing::replicated_mlp +
-                                        "[expect]\nschedules = 4\ncertificate = false\n");
+  GateResult result =
+      testing::run_text(testing::replicated_mlp + "[expect]\nschedules = 4\ncertificate = false\n");
   EXPECT_TRUE(testing::check_of(result, "schedules").passed);
   EXPECT_EQ(testing::check_of(result, "schedules").actual, "one");
 }

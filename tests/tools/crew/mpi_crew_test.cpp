@@ -1,0 +1,67 @@
+#include "tools/crew/mpi_crew.h"
+
+#include <cstdlib>
+#include <gmock/gmock.h>
+
+#include "tests/tools/run_program.h"
+
+namespace simmesh {
+namespace {
+
+#ifdef SIMMESH_MPIEXEC
+// Runs the command in some processes, more than there are cores, also as root.
+testing::ProgramRun run_under_mpi(int processes, const std::string& arguments) {
+  return testing::run_program(
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+      "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none "
+      "'" SIMMESH_MPIEXEC "' -n " +
+          std::to_string(processes) + " '" SIMMESH_PROGRAM "' " + arguments,
+      SIMMESH_SOURCE_DIR, "/usr/bin/env");
+}
+
+TEST(MpiCrew, PrintsTheBytesOfOneRun) {
+  for (const std::string arguments :
+       {"verify tests/cases/zero --limit 300", "run --quiet examples/gates/fsdp.toml",
+        "run --json examples/gates/mlp.toml examples/gates/fsdp.toml examples/gates/zero2.toml",
+        "validate sum add exp"}) {
+    testing::ProgramRun alone = testing::run_program(arguments, SIMMESH_SOURCE_DIR);
+    for (int processes : {1, 3}) {
+      testing::ProgramRun run = run_under_mpi(processes, arguments);
+      EXPECT_EQ(run.output, alone.output) << processes << " processes: " << arguments;
+      EXPECT_EQ(run.status, alone.status) << run.output;
+    }
+  }
+}
+
+// mpirun says on further lines that the status isn't 0.
+TEST(MpiCrew, PrintsAnErrorOnce) {
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {"verify nowhere", "expected a file or a folder, got nowhere"},
+      {"explore examples/gates/mlp.toml", "expected run, verify or validate in 3 processes"},
+      {"verify --nope", "expected a known option, got --nope"},
+      {"verify tests/cases/zero --shard 1/2", "expected no --shard and no --results in processes"},
+      {"run --trace t.json examples/gates/mlp.toml", "expected no traces and no picture"}};
+  for (const auto& [arguments, phrase] : refused) {
+    testing::ProgramRun run = run_under_mpi(3, arguments);
+    EXPECT_EQ(run.status, 2) << run.output;
+    std::size_t first = run.output.find(phrase);
+    ASSERT_NE(first, run.output.npos) << run.output;
+    EXPECT_EQ(run.output.find(phrase, first + 1), run.output.npos) << run.output;
+  }
+}
+
+TEST(MpiCrew, PrintsHelpAndVersionOnce) {
+  EXPECT_EQ(run_under_mpi(3, "--version").output,
+            testing::run_program("--version", SIMMESH_SOURCE_DIR).output);
+}
+#else
+TEST(MpiCrew, ABuildWithoutMpiSaysSo) {
+  testing::ProgramRun run = testing::run_program(
+      "OMPI_COMM_WORLD_SIZE=2 '" SIMMESH_PROGRAM "' --version", ".", "/usr/bin/env");
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.output, ::testing::StartsWith("simmesh: expected a build with MPI under mpirun"));
+}
+#endif
+
+}  // namespace
+}  // namespace simmesh

@@ -3,12 +3,14 @@
 
 #include "core/check/error.h"
 #include "tools/commands.h"
+#include "tools/findings_option.h"
 #include "tools/run_options.h"
 #include "tools/shard_options.h"
 #include "tools/united_reports.h"
 #include "tools/watched_run.h"
 #include "tools/whole_number.h"
 #include "verify/case_fields.h"
+#include "verify/verdict/judged_case.h"
 #include "verify/verify.h"
 
 namespace simmesh {
@@ -27,6 +29,7 @@ struct VerifyArguments {
   bool prints_fields = false;
   RunOptions run;
   ShardOptions shard;
+  FindingsOption findings;
   OutputOptions output;
 };
 
@@ -48,9 +51,16 @@ VerifyRequest request_of(const VerifyArguments& arguments) {
 
 }  // namespace
 
-int print_united_verify(const ShardResults& all, const OutputOptions& output) {
+int print_united_verify(const ShardResults& all, const UnitedOutput& options) {
+  const OutputOptions& output = options.output;
   VerifyResult result = united_result(all);
   print_report(output.json ? to_json(result) : to_text(result, {.quiet = output.quiet}));
+  options.findings.write([&] {
+    std::vector<JudgedCheck> checks;
+    for (const auto& [job, one] : all.results)
+      checks.push_back(judged_check(case_result_from(one)));
+    return checks;
+  });
   return result.ok() ? 0 : 1;
 }
 
@@ -70,6 +80,7 @@ void add_verify_command(CLI::App& program, int& status) {
                 "prints the page of all fields of all kinds instead");
   arguments->run.add_to(*app, RunOptions::Runs::cases, "cases");
   arguments->shard.add_to(*app, "cases");
+  arguments->findings.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, limit, &status] {
     if (arguments->prints_fields) {
@@ -84,12 +95,17 @@ void add_verify_command(CLI::App& program, int& status) {
       request.shard = keeps->shard;
       request.keeps = &*keeps;
     }
+    arguments->findings.begin();
+    std::vector<JudgedCheck> checks;
+    if (arguments->findings.is_given())
+      request.takes = [&checks](const CaseResult& one) { checks.push_back(judged_check(one)); };
     WatchedRun watched(arguments->output);
     request.goes_on = watched.goes_on();
     VerifyResult result = verify(request);
     watched.end(result.interrupted);
     print_report(arguments->output.json ? to_json(result)
                                         : to_text(result, {.quiet = arguments->output.quiet}));
+    arguments->findings.write([&] { return checks; });
     if (keeps && !result.interrupted) arguments->shard.write(*keeps);
     status = result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
   });

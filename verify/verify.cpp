@@ -136,6 +136,7 @@ VerifyResult verify(const VerifyRequest& request) {
   auto take = [&](std::uint64_t i, const CaseResult& one) {
     ++done;
     result.add(one);
+    if (request.takes) request.takes(one);
     if (request.keeps) request.keeps->results.emplace(request.shard.job(i), to_json(one));
     return !one.failed() || !request.fail_fast;
   };

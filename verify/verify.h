@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct VerifyRequest {
   // of all cases and a hash of their texts, too.
   JobShard shard = {};
   ShardResults* keeps = nullptr;
+  // Is called with the result of each case, in order, if it isn't null.
+  std::function<void(const CaseResult&)> takes = nullptr;
 };
 
 // verify runs the chosen cases. Raises an Error (a BadCase where a file is at fault) before or

@@ -1,8 +1,9 @@
 """Builds the pages as a site: ``./dev docs --site``.
 
-The pages of the tree are copied, each to its own place, below build/site/source, so that links among
-them stay as they are. The reference is made of the public headers and of the Python package with the
-stub of its C++ side. Sphinx makes HTML with a search of them, and fails for a link that leads nowhere.
+The pages of the tree are copied, each to its own place, below build/site/source, so that links
+among them stay as they are. The reference is made of the public headers and of the Python package
+with the stub of its C++ side. Sphinx makes HTML with a search of them, and fails for a link that
+leads nowhere.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ def public_names(module: griffe.Object) -> list[str]:
 
 
 def member_of(module: griffe.Object, name: str) -> griffe.Object:
-    """A name of a module, also where the module imports it. Of a function that a stub only overloads
-    it is the first form.
+    """A name of a module, also where the module imports it; of a function that a stub only
+    overloads, the first form.
     """
     member = module[name]
     # A module may have the name of its function.

@@ -1,5 +1,5 @@
-"""The command `simmesh`, as the C++ program has it, with `demo` and `gates`, and what needs PyTorch:
-`record`, `torchrun`, `accelerate launch`, `deepspeed`, `museum`, `validate --python` and
+"""The command `simmesh`, as the C++ program has it, with `demo` and `gates`, and what needs
+PyTorch: `record`, `torchrun`, `accelerate launch`, `deepspeed`, `museum`, `validate --python` and
 `validate --pytorch`.
 """
 

@@ -1,5 +1,5 @@
-"""The command ``simmesh demo``: a sharded step, a silent bug and a hang, in a few seconds and without
-PyTorch. Each part is a function of a rank that can be copied.
+"""The command ``simmesh demo``: a sharded step, a silent bug and a hang, in a few seconds and
+without PyTorch. Each part is a function of a rank that can be copied.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def early_return(rank: int) -> None:
 
 
 def _hang() -> bool:
-    print("\n3. A hang: rank 3 skips the all-reduce. A cluster waits for a timeout; here it is told "
-          "at once")  # fmt: skip
+    print("\n3. A hang: rank 3 skips the all-reduce. A cluster waits for a timeout; here it is\n"
+          "   told at once")  # fmt: skip
     outcome = World(4).run(early_return)
     for line in outcome.report.splitlines()[:-1]:
         print(f"   {line}")

@@ -88,9 +88,7 @@ def _add(findings: Findings, each: Score) -> None:
     if not each.finding:
         expected, got = "a finding in the wrong program", "none"
     report = f"{each.name}: expected {expected}, got {got}\n{each.noise}"
-    findings.failed(
-        each.hall, each.name, report, rule, reproduce=f"simmesh museum run {each.name}"
-    )
+    findings.failed(each.hall, each.name, report, rule, reproduce=f"simmesh museum run {each.name}")
 
 
 def _print_indented(text: str) -> None:

@@ -238,9 +238,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_option(parser)
 
 
-def _report(
-    found: Exploration, options: argparse.Namespace, isolated: Sequence[str]
-) -> list[str]:
+def _report(found: Exploration, options: argparse.Namespace, isolated: Sequence[str]) -> list[str]:
     failure = found.failure
     assert failure is not None
     if found.differs:

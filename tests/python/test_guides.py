@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from page_sessions import holds_in_order
 from repository import ROOT
-from test_tutorial import holds_in_order
 
 PAGES = sorted(
     page for folder in ("tutorials", "guides") for page in (ROOT / "docs" / folder).glob("*.md")

@@ -61,7 +61,7 @@ if(SIMMESH_COMMAND)
   find_package(MPI QUIET COMPONENTS CXX)
 endif()
 if(SIMMESH_PYTHON)
-  find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
+  find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
   # nanobind is a package of that Python.
   if(NOT DEFINED nanobind_ROOT)
     execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir

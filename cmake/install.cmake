@@ -30,3 +30,7 @@ file(RELATIVE_PATH simmesh_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" simmesh_prefix_from_pc "${simmesh_prefix_from_pc}")
 configure_file(cmake/simmesh.pc.in ${PROJECT_BINARY_DIR}/simmesh.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/simmesh.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(PROJECT_IS_TOP_LEVEL)
+  include(cmake/package.cmake)
+endif()

@@ -247,7 +247,8 @@ set(simmesh_bound_headers
   sharding/typed/global_rule.h
   sharding/typed/local_rule.h
   sharding/typed/type_refusal.h
-  # the command in Python
+  # the command in Python, and its findings
+  core/findings/judged_checks.h
   core/check/repro.h
   core/check/write_file.h
   core/engine/options/run_words.h

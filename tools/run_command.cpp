@@ -6,11 +6,13 @@
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/reports/interrupt.h"
 #include "gate/explain.h"
+#include "gate/judged_gates.h"
 #include "gate/report.h"
 #include "gate/run_gate.h"
 #include "replay/write/make_folder.h"
 #include "tools/commands.h"
 #include "tools/crew/crew.h"
+#include "tools/findings_option.h"
 #include "tools/gate_memory_check.h"
 #include "tools/lost_trace.h"
 #include "tools/run_options.h"
@@ -29,6 +31,7 @@ struct RunArguments {
   TraceFolders folders;
   RunOptions run;
   ShardOptions shard;
+  FindingsOption findings;
   OutputOptions output;
 };
 
@@ -80,6 +83,7 @@ void keep(ShardResults& keeps, const RunArguments& arguments,
 // Each process runs one gate at a time. What one process would write of all gates is refused.
 ShardResults run_in_crew(Crew& crew, const RunArguments& arguments, const RunWords& options) {
   ShardResults keeps = arguments.shard.begin_in_crew();
+  if (crew.rank() == 0) arguments.findings.begin();
   if (!options.trace_file.empty() || arguments.folders.are_given() || !arguments.picture.empty())
     raise(ErrorKind::value_error, "tools/run",
           "expected no traces and no picture in processes of MPI, got one");
@@ -114,6 +118,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
     raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
   expect_recordable(arguments.folders, gates);
   expect_picture(arguments.picture, gates);
+  arguments.findings.begin();
   for (const GateFile& gate : gates)
     expect_memory_of(gate, std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
   std::vector<GateResult> results;
@@ -136,6 +141,11 @@ int run(const RunArguments& arguments, const RunWords& options) {
     lost.write([&] { write_file(arguments.picture, results[0].zero_schedule, "the picture"); });
   print_report(arguments.output.json ? to_json(results)
                                      : to_text(results, {.quiet = arguments.output.quiet}));
+  arguments.findings.write([&] {
+    std::vector<JudgedCheck> checks;
+    for (const GateResult& result : results) add_checks(checks, judged_checks(gate_block(result)));
+    return checks;
+  });
   lost.raise_again();
   if (Interrupt::requested()) {
     std::fputs("simmesh: interrupted\n", stderr);
@@ -149,9 +159,15 @@ int run(const RunArguments& arguments, const RunWords& options) {
 
 }  // namespace
 
-int print_united_run(const ShardResults& all, const OutputOptions& output) {
+int print_united_run(const ShardResults& all, const UnitedOutput& options) {
+  const OutputOptions& output = options.output;
   std::vector<ReportBlock> gates = report_blocks(all);
   print_report(output.json ? json_of_gates(gates) : text_of_gates(gates, {.quiet = output.quiet}));
+  options.findings.write([&] {
+    std::vector<JudgedCheck> checks;
+    for (const ReportBlock& gate : gates) add_checks(checks, judged_checks(gate));
+    return checks;
+  });
   return count_over(gates, "failed") == 0 ? 0 : 1;
 }
 
@@ -173,16 +189,19 @@ void add_run_command(CLI::App& program, int& status) {
       ->type_name("DIR");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
   arguments->shard.add_to(*app, "gates");
+  arguments->findings.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] {
     Crew* crew = arguments->explain ? nullptr : Crew::present();
     RunWords words = arguments->run.words();
-    status = crew == nullptr
-                 ? run(*arguments, words)
-                 : work_in_crew(*crew, {[&] { return run_in_crew(*crew, *arguments, words); },
-                                        [&](const ShardResults& all) {
-                                          return print_united_run(all, arguments->output);
-                                        }});
+    status =
+        crew == nullptr
+            ? run(*arguments, words)
+            : work_in_crew(
+                  *crew, {[&] { return run_in_crew(*crew, *arguments, words); },
+                          [&](const ShardResults& all) {
+                            return print_united_run(all, {arguments->output, arguments->findings});
+                          }});
   });
 }
 

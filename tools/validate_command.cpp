@@ -6,14 +6,17 @@
 #include "core/check/error.h"
 #include "core/check/json_value.h"
 #include "sharding/validate/coverage_page.h"
+#include "sharding/validate/judged_rules.h"
 #include "sharding/validate/validate_report.h"
 #include "tools/commands.h"
 #include "tools/crew/crew.h"
+#include "tools/findings_option.h"
 #include "tools/shard_options.h"
 #include "tools/united_reports.h"
 #include "tools/watched_run.h"
 #include "tools/whole_number.h"
 #include "verify/paddle/rule_lines.h"
+#include "verify/pytorch/ops/judged_tables.h"
 #include "verify/pytorch/ops/rule_files.h"
 
 namespace simmesh {
@@ -26,6 +29,7 @@ struct ValidateArguments {
   bool claimed_only = false, coverage = false, writes_paddle_rules = false;
   std::vector<std::string> tables, beyond, python_files;
   ShardOptions shard;
+  FindingsOption findings;
   OutputOptions output;
 };
 
@@ -64,6 +68,7 @@ int judge_tables(const ValidateArguments& arguments) {
   RuleFilesReport report{.quiet = arguments.output.quiet, .shows_beyond = shows_beyond};
   print_report(arguments.output.json ? json_of(result).text_utf8() + "\n"
                                      : to_text(result, request, report));
+  arguments.findings.write([&] { return judged_checks(result, request); });
   return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
 }
 
@@ -75,6 +80,7 @@ int write_paddle_rules() {
 // Each process judges one op at a time.
 ShardResults validate_in_crew(Crew& crew, const ValidateArguments& arguments) {
   ShardResults keeps = arguments.shard.begin_in_crew();
+  if (crew.rank() == 0) arguments.findings.begin();
   keeps.jobs = op_count(arguments.request);
   for (std::uint64_t i; (i = crew.next(keeps.jobs)) < keeps.jobs;) {
     ValidateRequest request = arguments.request;
@@ -94,6 +100,7 @@ int run(ValidateArguments& arguments) {
           arguments.python_files[0]);
   ValidateRequest& request = arguments.request;
   std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  arguments.findings.begin();
   request.jobs = arguments.jobs == 0 ? cores : std::size_t(arguments.jobs);
   bool has_tables = !arguments.tables.empty() || !arguments.beyond.empty();
   if (has_tables && (!request.ops.empty() || arguments.coverage))
@@ -111,10 +118,11 @@ int run(ValidateArguments& arguments) {
   request.options.finds_missing = !arguments.claimed_only;
   if (Crew* crew = Crew::present(); crew != nullptr && !arguments.coverage) {
     if (arguments.jobs == 0) request.jobs = 1;
-    return work_in_crew(*crew, {[&] { return validate_in_crew(*crew, arguments); },
-                                [&](const ShardResults& all) {
-                                  return print_united_validate(all, arguments.output);
-                                }});
+    return work_in_crew(
+        *crew, {[&] { return validate_in_crew(*crew, arguments); },
+                [&](const ShardResults& all) {
+                  return print_united_validate(all, {arguments.output, arguments.findings});
+                }});
   }
   std::optional<ShardResults> keeps = arguments.shard.begin();
   if (keeps) {
@@ -131,6 +139,12 @@ int run(ValidateArguments& arguments) {
   }
   print_report(arguments.output.json ? to_json(result, request)
                                      : to_text(result, request, arguments.output.quiet));
+  arguments.findings.write([&] {
+    std::vector<JudgedCheck> checks;
+    for (const OpVerdict& op : result.ops)
+      add_checks(checks, judged_rules(op_block(op, request.options)));
+    return checks;
+  });
   if (keeps && !result.interrupted) {
     for (std::size_t i = 0; i < result.ops.size(); ++i)
       keeps->results.emplace(request.shard.job(i),
@@ -142,9 +156,15 @@ int run(ValidateArguments& arguments) {
 
 }  // namespace
 
-int print_united_validate(const ShardResults& all, const OutputOptions& output) {
+int print_united_validate(const ShardResults& all, const UnitedOutput& options) {
+  const OutputOptions& output = options.output;
   std::vector<ReportBlock> ops = report_blocks(all);
   print_report(output.json ? json_of_ops(ops) : text_of_ops(ops, output.quiet));
+  options.findings.write([&] {
+    std::vector<JudgedCheck> checks;
+    for (const ReportBlock& op : ops) add_checks(checks, judged_rules(op));
+    return checks;
+  });
   return count_over(ops, "wrong") == 0 ? 0 : 1;
 }
 
@@ -175,6 +195,7 @@ void add_validate_command(CLI::App& program, int& status) {
                   "judge the rules of functions in these files of Python instead")
       ->type_name("FILE");
   arguments->shard.add_to(*app, "ops");
+  arguments->findings.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments); });
 }

@@ -4,12 +4,14 @@
 #include "core/check/error.h"
 #include "tools/commands.h"
 #include "tools/crew/crew.h"
+#include "tools/findings_option.h"
 #include "tools/run_options.h"
 #include "tools/shard_options.h"
 #include "tools/united_reports.h"
 #include "tools/watched_run.h"
 #include "tools/whole_number.h"
 #include "verify/case_fields.h"
+#include "verify/verdict/judged_case.h"
 #include "verify/verify.h"
 
 namespace simmesh {
@@ -28,6 +30,7 @@ struct VerifyArguments {
   bool prints_fields = false;
   RunOptions run;
   ShardOptions shard;
+  FindingsOption findings;
   OutputOptions output;
 };
 
@@ -49,25 +52,34 @@ VerifyRequest request_of(const VerifyArguments& arguments) {
 
 int verify_in_crew(Crew& crew, const VerifyArguments& arguments) {
   return work_in_crew(
-      crew,
-      {.results =
-           [&] {
-             ShardResults keeps = arguments.shard.begin_in_crew();
-             VerifyRequest request = request_of(arguments);
-             request.keeps = &keeps;
-             request.next_job = [&](std::uint64_t count) { return crew.next(count); };
-             verify(request);
-             return keeps;
-           },
-       .print =
-           [&](const ShardResults& all) { return print_united_verify(all, arguments.output); }});
+      crew, {.results =
+                 [&] {
+                   ShardResults keeps = arguments.shard.begin_in_crew();
+                   if (crew.rank() == 0) arguments.findings.begin();
+                   VerifyRequest request = request_of(arguments);
+                   request.keeps = &keeps;
+                   request.next_job = [&](std::uint64_t count) { return crew.next(count); };
+                   verify(request);
+                   return keeps;
+                 },
+             .print =
+                 [&](const ShardResults& all) {
+                   return print_united_verify(all, {arguments.output, arguments.findings});
+                 }});
 }
 
 }  // namespace
 
-int print_united_verify(const ShardResults& all, const OutputOptions& output) {
+int print_united_verify(const ShardResults& all, const UnitedOutput& options) {
+  const OutputOptions& output = options.output;
   VerifyResult result = united_result(all);
   print_report(output.json ? to_json(result) : to_text(result, {.quiet = output.quiet}));
+  options.findings.write([&] {
+    std::vector<JudgedCheck> checks;
+    for (const auto& [job, one] : all.results)
+      checks.push_back(judged_check(case_result_from(one)));
+    return checks;
+  });
   return result.ok() ? 0 : 1;
 }
 
@@ -87,6 +99,7 @@ void add_verify_command(CLI::App& program, int& status) {
                 "prints the page of all fields of all kinds instead");
   arguments->run.add_to(*app, RunOptions::Runs::cases, "cases");
   arguments->shard.add_to(*app, "cases");
+  arguments->findings.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, limit, &status] {
     if (arguments->prints_fields) {
@@ -105,12 +118,17 @@ void add_verify_command(CLI::App& program, int& status) {
       request.shard = keeps->shard;
       request.keeps = &*keeps;
     }
+    arguments->findings.begin();
+    std::vector<JudgedCheck> checks;
+    if (arguments->findings.is_given())
+      request.takes = [&checks](const CaseResult& one) { checks.push_back(judged_check(one)); };
     WatchedRun watched(arguments->output);
     request.goes_on = watched.goes_on();
     VerifyResult result = verify(request);
     watched.end(result.interrupted);
     print_report(arguments->output.json ? to_json(result)
                                         : to_text(result, {.quiet = arguments->output.quiet}));
+    arguments->findings.write([&] { return checks; });
     if (keeps && !result.interrupted) arguments->shard.write(*keeps);
     status = result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
   });

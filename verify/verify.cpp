@@ -146,6 +146,7 @@ VerifyResult verify(const VerifyRequest& request) {
     if (!one.result) return false;
     ++done;
     result.add(*one.result);
+    if (request.takes) request.takes(*one.result);
     if (request.keeps) request.keeps->results.emplace(one.job, to_json(*one.result));
     return !one.result->failed() || !request.fail_fast;
   };

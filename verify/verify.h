@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct VerifyRequest {
   // returns a higher one, and count or more when none is left.
   std::function<std::uint64_t(std::uint64_t count)> next_job = nullptr;
   ShardResults* keeps = nullptr;
+  // Is called with the result of each case, in order, if it isn't null.
+  std::function<void(const CaseResult&)> takes = nullptr;
 };
 
 // verify runs the chosen cases. Raises an Error (a BadCase where a file is at fault) before or

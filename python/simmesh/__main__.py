@@ -1,5 +1,6 @@
-"""The command `simmesh`, as the C++ program has it, and what needs PyTorch: `record`, `torchrun`,
-`accelerate launch`, `deepspeed`, `museum`, `validate --python` and `validate --pytorch`.
+"""The command `simmesh`, as the C++ program has it, with `demo` and `gates`, and what needs
+PyTorch: `record`, `torchrun`, `accelerate launch`, `deepspeed`, `museum`, `validate --python` and
+`validate --pytorch`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,14 @@ from simmesh._core import command
 
 def main() -> int:
     """Runs the command that sys.argv names and returns its exit status."""
+    if sys.argv[1:2] == ["demo"]:
+        from simmesh.demo import run as demo
+
+        return demo(sys.argv[2:])
+    if sys.argv[1:2] == ["gates"]:
+        from simmesh.gates_command import run as gates
+
+        return gates(sys.argv[2:])
     if sys.argv[1:2] == ["record"]:
         from simmesh.recording_command import run
 

@@ -15,13 +15,15 @@
         same_as_one_device(program, layouts=[{"dp": 2}, {"dp": 2, "tp": 2}])
 
 ``--simmesh-schedules N`` runs every such test under N schedules; ``--simmesh-replay FILE`` runs the
-test that the file names under the file's schedule. After a rank that blocked outside of simmesh,
+test that the file names under the file's schedule; ``--simmesh-findings FILE`` writes what failed
+for programs (see ``simmesh.findings``). After a rank that blocked outside of simmesh,
 whose thread can't be ended, the remaining tests run in a fresh process.
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import os
 import subprocess
 import sys
@@ -34,6 +36,7 @@ import pytest
 
 from simmesh import one_device, replay_file, rules
 from simmesh.exploration import CERTIFICATE
+from simmesh.findings import Findings
 from simmesh.one_device import Comparison
 from simmesh.spmd import Options, Result, check, settings, spmd_run
 
@@ -41,6 +44,8 @@ _left: list[str] = []
 
 # The tests of which each text is true that says what was explored.
 _explored: dict[str, list[str]] = {}
+
+_findings = Findings(None)
 
 # The variable is set for the fresh process that runs the remaining tests.
 _continues = "SIMMESH_CONTINUES"
@@ -72,6 +77,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--simmesh-replay", metavar="FILE", help="run a test under the schedule in FILE"
     )
+    group.addoption(
+        "--simmesh-findings", metavar="OUT",
+        help="file for the tests that failed as lines of JSON (.jsonl) or SARIF (.sarif), or for "
+             "all tests as JUnit's XML (.xml)",
+    )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -100,12 +110,58 @@ def pytest_configure(config: pytest.Config) -> None:
     cache = getattr(config, "cache", None)
     if cache is not None:
         settings.folder = Path(cache.mkdir("simmesh"))
+    _set_findings(config)
     path = config.getoption("--simmesh-replay")
     if path is not None:
         try:
             settings.replay = replay_file.read(Path(path))
         except ValueError as error:
             raise pytest.UsageError(str(error)) from None
+
+
+def _set_findings(config: pytest.Config) -> None:
+    global _findings
+    try:
+        _findings = Findings(config.getoption("--simmesh-findings"))
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Keeps what came of a test, for --simmesh-findings."""
+    outcome = yield
+    report: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined]
+    if not _findings.is_asked:
+        return
+    suite = item.nodeid.partition("::")[0]
+    if report.passed and call.when == "call":
+        _findings.passed(suite, item.nodeid)
+    elif report.failed and call.excinfo is not None:
+        error = call.excinfo.value
+        notes = getattr(error, "__notes__", [])
+        path, line, _ = item.location
+        file = os.path.relpath(item.config.rootpath / path)
+        text = notes[-1] if notes else str(error)
+        rule = f"pytest/{type(error).__name__}"
+        if "reproduce: " not in text:
+            text += f"\nreproduce: pytest '{item.nodeid}'"
+        _findings.failed(suite, item.nodeid, text, rule, file=file, line=(line or 0) + 1)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Writes the findings; a fresh process that runs the remaining tests hands its own on."""
+    path = session.config.getoption("--simmesh-findings")
+    if path is None or hasattr(session.config, "workerinput"):
+        return
+    part = Path(f"{path}.part")
+    if _continues in os.environ:
+        part.write_text(json.dumps(_findings.checks), encoding="utf-8")
+        return
+    if part.exists():
+        _findings.checks += json.loads(part.read_text(encoding="utf-8"))
+        part.unlink()
+    _findings.write()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

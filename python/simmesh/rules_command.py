@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simmesh.findings import Findings, add_option
 from simmesh.rules.marks import MarkedRule, load, rules_of
 from simmesh.rules.verdict import RuleCheck, RuleCounterExample
 
@@ -49,6 +51,10 @@ def run(arguments: Sequence[str]) -> int:
     """
     options = _parser().parse_args(arguments)
     verdicts: list[_Verdict] = []
+    try:
+        findings = Findings(options.findings)
+    except ValueError as error:
+        return _refuse(str(error))
     for name in options.python:
         try:
             found = rules_of(load(Path(name)))
@@ -67,10 +73,12 @@ def run(arguments: Sequence[str]) -> int:
         for each in found:
             verdict = _judged(name, each)
             verdicts.append(verdict)
+            _add(findings, verdict)
             if not options.quiet and not options.json:
                 print(_text(verdict), flush=True)
     wrong = sum(each.is_wrong for each in verdicts)
     missing = sum(not each.is_judged for each in verdicts)
+    findings.write()
     if options.json:
         print(json.dumps(
             {"rules": list(map(_json, verdicts)), "wrong": wrong, "not_judged": missing}
@@ -94,6 +102,22 @@ def _text(verdict: _Verdict) -> str:
     if verdict.check is None:
         return f"{where}: rule of {verdict.rule.name}: NOT JUDGED\n  {verdict.problem}"
     return f"{where}: {verdict.check.text}"
+
+
+def _add(findings: Findings, verdict: _Verdict) -> None:
+    name = f"{verdict.rule.name} {' '.join(verdict.rule.text.split())}".rstrip()
+    if verdict.is_judged and not verdict.is_wrong:
+        findings.passed(verdict.file, name)
+        return
+    known: dict[str, Any] = {"file": verdict.file, "line": verdict.rule.line}
+    if verdict.check is not None and verdict.check.refuted:
+        example = verdict.check.refuted[0]
+        if example.index is not None:
+            known |= {"expected": str(example.expected), "got": str(example.got)}
+    known["reproduce"] = f"simmesh validate --python {shlex.quote(verdict.file)}"
+    rule = "validate/rule" if verdict.is_wrong else "validate/not_judged"
+    report = verdict.problem if verdict.check is None else verdict.check.text
+    findings.failed(verdict.file, name, report, rule, **known)
 
 
 def _place(lines: Sequence[str], name: str) -> str:
@@ -153,6 +177,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="only the last line")
     parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_option(parser)
     return parser
 
 

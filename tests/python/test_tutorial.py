@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch  # noqa: F401
 
+from page_sessions import holds_in_order
 from repository import ROOT
 
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
@@ -24,20 +25,6 @@ PAGES = PAGE + EXACT + RULES + TYPED
 SESSIONS = re.findall(
     r"```python\n# (\S+)\n(.*?)```\n\n```text\n\$ (.*?)\n(.*?)```", PAGES, re.DOTALL
 )
-
-
-def holds_in_order(output: str, shown: str) -> str | None:
-    """The first line of ``shown`` that ``output`` doesn't have behind those before it; ``...``
-    stands for any text.
-    """
-    position = 0
-    for line in shown.splitlines():
-        pattern = ".*".join(re.escape(part) for part in line.strip().split("..."))
-        found = re.compile(pattern).search(output, position)
-        if found is None:
-            return line
-        position = found.end()
-    return None
 
 
 def test_the_pages_have_sessions() -> None:

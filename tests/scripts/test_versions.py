@@ -63,7 +63,7 @@ def test_environments_are_named_after_their_torch() -> None:
 
 def test_everything_is_pinned() -> None:
     """Would fail if two days gave two environments. setuptools is there to build others."""
-    for name in ("python", *TORCH_ENVIRONMENTS):
+    for name in ("python", "site-tools", *TORCH_ENVIRONMENTS):
         words = value(f"${{environments[{name}]}}").replace("|", " ").split()
         packages = [word for word in words if not word.startswith("--")]
         assert [word for word in packages if "==" not in word] in ([], ["setuptools"])

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from simmesh.findings import Findings, add_option
 from simmesh.museum.collection import HALLS, Card, chosen
+from simmesh.museum.score import Score
 
 SUMMARY = "published silent bugs of distributed training, each as a program with it and without"
 
@@ -53,8 +55,10 @@ def _run(options: argparse.Namespace) -> int:
     from simmesh.museum.score import as_json, scores, totals
 
     found = []
+    findings = Findings(options.findings)
     for each in scores(chosen(options.names), options.jobs, options.seed):
         found.append(each)
+        _add(findings, each)
         if options.json:
             continue
         print(each.line, flush=True)
@@ -64,6 +68,7 @@ def _run(options: argparse.Namespace) -> int:
                 print("  in the right program:")
                 _print_indented(each.noise)
     total = totals(found)
+    findings.write()
     if options.json:
         print(as_json(found))
     else:
@@ -72,6 +77,18 @@ def _run(options: argparse.Namespace) -> int:
             f"{total['noisy']} noisy, {total['seconds']} s, the longest {total['longest']} s"
         )
     return 0 if all(each.ok for each in found) else 1
+
+
+def _add(findings: Findings, each: Score) -> None:
+    if each.ok:
+        findings.passed(each.hall, each.name)
+        return
+    rule = "museum/noise" if each.noise else "museum/missed"
+    expected, got = ("a finding in the wrong program alone", "one in the right program too")
+    if not each.finding:
+        expected, got = "a finding in the wrong program", "none"
+    report = f"{each.name}: expected {expected}, got {got}\n{each.noise}"
+    findings.failed(each.hall, each.name, report, rule, reproduce=f"simmesh museum run {each.name}")
 
 
 def _print_indented(text: str) -> None:
@@ -102,6 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     runs.add_argument("--json", action="store_true", help="one JSON object")
     runs.add_argument("--quiet", action="store_true", help="without the findings' texts")
+    add_option(runs)
     page = tasks.add_parser("page", help="writes the pages of the museum into a folder")
     page.add_argument("folder", metavar="FOLDER")
     page.add_argument("--jobs", type=_count, default=1, metavar="N", help="processes")

@@ -14,6 +14,7 @@ from typing import Any
 
 from simmesh import _core
 from simmesh.exploration import Exploration, Trial, explore, explore_all
+from simmesh.findings import Findings, add_option
 from simmesh.torch import Run, Schedule, run, schedules_to_try, torchrun_environment
 from simmesh.torch.failure_text import failure_text, notes
 from simmesh.torch.schedules import FIFO
@@ -31,6 +32,7 @@ def run_program(options: argparse.Namespace) -> int:
     folder = os.getcwd() if options.module else str(Path(options.script).parent)
     sys.path.insert(0, folder)
     try:
+        findings = Findings(options.findings)
         schedules = _schedules(options)
         trials = _Trials(options)
         found = _explore(options, trials, schedules)
@@ -40,8 +42,13 @@ def run_program(options: argparse.Namespace) -> int:
     finally:
         sys.path.remove(folder)
     if found.failure is not None:
-        _report(found, options, trials.isolated)
+        lines = _report(found, options, trials.isolated)
+        print(*lines, sep="\n", file=sys.stderr)
+        findings.failed(options.script, "ranks", "\n".join(lines), "torch/script")
+        findings.write()
         return 1
+    findings.passed(options.script, "ranks")
+    findings.write()
     if not trials.made_groups:
         print(
             "simmesh.torch: warning: no rank made a process group, so no collective was seen or "
@@ -228,27 +235,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="let exact ranks use buffers of operations under way")  # fmt: skip
     parser.add_argument("--isolate", action="append", default=[], metavar="PACKAGE",
                         help="give each rank its own state of a package")  # fmt: skip
+    add_option(parser)
 
 
-def _report(found: Exploration, options: argparse.Namespace, isolated: Sequence[str]) -> None:
+def _report(found: Exploration, options: argparse.Namespace, isolated: Sequence[str]) -> list[str]:
     failure = found.failure
     assert failure is not None
     if found.differs:
-        print(
+        lines = [
             f"[torch/script] expected equal bits under every schedule, got data hash "
-            f"{failure.outcome.data_hash:016x} after {found.first.outcome.data_hash:016x}",
-            file=sys.stderr,
-        )
+            f"{failure.outcome.data_hash:016x} after {found.first.outcome.data_hash:016x}"
+        ]
     else:
-        lines = failure.outcome.report.rstrip("\n").split("\n")
-        kept = [line for line in lines if not line.startswith("reproduce:")]
-        print("\n".join(kept), file=sys.stderr)
+        report = failure.outcome.report.rstrip("\n").split("\n")
+        lines = [line for line in report if not line.startswith("reproduce:")]
     error = failure.outcome.exception
     if error is not None:
-        print(failure_text(error), file=sys.stderr)
-    for line in notes(error, isolated):
-        print(line, file=sys.stderr)
-    print(f"reproduce: {_command(options, failure.schedule)}", file=sys.stderr)
+        lines.append(failure_text(error))
+    lines += notes(error, isolated)
+    return [*lines, f"reproduce: {_command(options, failure.schedule)}"]
 
 
 def _command(options: argparse.Namespace, schedule: Any) -> str:

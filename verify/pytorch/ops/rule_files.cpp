@@ -54,6 +54,12 @@ RuleFilesResult judge_rule_files(const RuleFilesRequest& request) {
   return result;
 }
 
+std::string reproduce_command(const RuleFilesRequest& request) {
+  std::string paths;
+  for (const std::string& path : request.paths) paths += " --rules " + shell_word(path);
+  return fmt::format("simmesh validate{} --seed {}", paths, request.seed);
+}
+
 std::string to_text(const RuleFilesResult& result, const RuleFilesRequest& request,
                     const RuleFilesReport& report) {
   std::string text;
@@ -71,11 +77,7 @@ std::string to_text(const RuleFilesResult& result, const RuleFilesRequest& reque
     if (report.shows_beyond)
       for (const std::string& rule : table.beyond) line("  beyond {}", rule);
   }
-  if (!result.ok() && !report.quiet) {
-    std::string paths;
-    for (const std::string& path : request.paths) paths += " --rules " + shell_word(path);
-    line("reproduce: simmesh validate{} --seed {}", paths, request.seed);
-  }
+  if (!result.ok() && !report.quiet) line("reproduce: {}", reproduce_command(request));
   if (report.shows_beyond && !report.quiet)
     line("{} rules of ours hold that the tables lack", result.beyond_count());
   line("{} rules, {} wrong, 0 missing", result.rule_count(), result.refuted_count());

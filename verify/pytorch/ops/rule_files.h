@@ -29,6 +29,9 @@ struct RuleFilesResult {
 // in a file that is named.
 RuleFilesResult judge_rule_files(const RuleFilesRequest& request);
 
+// reproduce_command returns the command line that judges the same files again.
+std::string reproduce_command(const RuleFilesRequest& request);
+
 // to_text returns a line a table. Below it come the rules that are refuted and, if asked, the rules
 // of ours that the table lacks, with their number. The last line is "N rules, N wrong, 0 missing".
 struct RuleFilesReport {

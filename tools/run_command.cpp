@@ -6,12 +6,14 @@
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/reports/interrupt.h"
 #include "gate/explain.h"
+#include "gate/page/gate_entry.h"
 #include "gate/report.h"
 #include "gate/run_gate.h"
 #include "replay/write/make_folder.h"
 #include "tools/commands.h"
 #include "tools/gate_memory_check.h"
 #include "tools/lost_trace.h"
+#include "tools/report_option.h"
 #include "tools/run_options.h"
 #include "tools/shard_options.h"
 #include "tools/terminal.h"
@@ -29,6 +31,7 @@ struct RunArguments {
   RunOptions run;
   ShardOptions shard;
   OutputOptions output;
+  ReportOption report;
 };
 
 // Refuses a picture that can't be drawn before anything runs.
@@ -76,6 +79,14 @@ void keep(ShardResults& keeps, const RunArguments& arguments,
   arguments.shard.write(keeps);
 }
 
+void write_report(const RunArguments& arguments, const std::vector<GateFile>& gates,
+                  const std::vector<GateResult>& results, const std::vector<GateRecords>& records) {
+  std::vector<ReportedGate> reported;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    reported.push_back({gates[i], results[i], records[i]});
+  arguments.report.write(gates_report(reported, arguments.report.command()));
+}
+
 // All files are read before the first gate runs, and nothing is printed before the last has run.
 int run(const RunArguments& arguments, const RunWords& options) {
   std::vector<GateFile> gates;
@@ -94,17 +105,22 @@ int run(const RunArguments& arguments, const RunWords& options) {
     raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
   expect_recordable(arguments.folders, gates);
   expect_picture(arguments.picture, gates);
+  arguments.report.expect_writable();
   for (const GateFile& gate : gates)
     expect_memory_of(gate, std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
   std::vector<GateResult> results;
+  std::vector<GateRecords> records(arguments.report.is_given() ? gates.size() : 0,
+                                   {.limits = RecordLimits::each(gates.size())});
   LostTrace lost;  // of one gate: several aren't traced
   Interrupt::on_sigint();
   run_ordered<GateResult>(
       {.count = gates.size(), .threads = std::size_t(arguments.run.jobs)},
       [&] {
         return [&](std::uint64_t i) {
-          return lost.run(options, [&](const RunWords& words, bool records) {
-            return run_gate(gates[i], words, records ? arguments.folders : TraceFolders());
+          return lost.run(options, [&](const RunWords& words, bool is_recorded) {
+            if (!records.empty()) records[i] = {.limits = records[i].limits};
+            return run_gate(gates[i], words, is_recorded ? arguments.folders : TraceFolders(),
+                            records.empty() ? nullptr : &records[i]);
           });
         };
       },
@@ -114,6 +130,8 @@ int run(const RunArguments& arguments, const RunWords& options) {
       });
   if (!arguments.picture.empty() && !results.empty() && !results[0].zero_schedule.empty())
     lost.write([&] { write_file(arguments.picture, results[0].zero_schedule, "the picture"); });
+  if (arguments.report.is_given())
+    lost.write([&] { write_report(arguments, gates, results, records); });
   print_report(arguments.output.json ? to_json(results)
                                      : to_text(results, {.quiet = arguments.output.quiet}));
   lost.raise_again();
@@ -153,6 +171,7 @@ void add_run_command(CLI::App& program, int& status) {
       ->type_name("DIR");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
   arguments->shard.add_to(*app, "gates");
+  arguments->report.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
 }

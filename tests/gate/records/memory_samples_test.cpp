@@ -41,7 +41,7 @@ TEST(MemorySamples, EqualRanksAreOneCurveAndTheHighestComeFirst) {
 }
 
 TEST(MemorySamples, ComeFromALedger) {
-  boost::intrusive_ptr<Ledger> ledger(new Ledger(0, new PhysicalMemory()));
+  boost::intrusive_ptr<Ledger> ledger(new Ledger(0, new PhysicalMemory({})));
   ledger->charge(24);
   EXPECT_EQ(bytes_now(*ledger)[std::size_t(MemoryCategory::other)], 24);
   ledger->release(24, MemoryCategory::other);

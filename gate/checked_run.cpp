@@ -1,8 +1,14 @@
 #include "gate/checked_run.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace simmesh {
+
+std::size_t CheckedRun::recorded_ranks() const {
+  auto ranks = std::size_t(gate.ranks());
+  return gate.world.fold ? std::min<std::size_t>(ranks, 2) : ranks;
+}
 
 void CheckedRun::add(std::string name, bool passed, std::string expected, std::string actual) {
   result.checks.push_back({std::move(name), passed, std::move(expected), std::move(actual)});

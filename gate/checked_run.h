@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gate/file.h"
+#include "gate/records/gate_records.h"
 #include "gate/result.h"
 #include "gate/runner.h"
 
@@ -23,9 +24,12 @@ struct CheckedRun {
   const GateFile& gate;
   const GateRunner& runner;
   GateResult& result;
+  GateRecords* records = nullptr;  // null if no report is asked for
   std::vector<OtherRun> others = {};
   GateRun base = {};
 
+  // recorded_ranks returns the number of ranks that run.
+  std::size_t recorded_ranks() const;
   // add adds the line of one check.
   void add(std::string name, bool passed, std::string expected, std::string actual);
   // keep_failure puts the report of a run into the result, if the run failed.

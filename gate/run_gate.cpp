@@ -37,7 +37,31 @@ void make_runs(CheckedRun& checked) {
       request.expected.push_back(&*run.ranks[0].record);
   }
   request.keep_record = checked.gate.checkpoint.has_value();
+  if (!checked.records) {
+    checked.base = checked.runner.run(request);
+    return;
+  }
+  RunRecorder recorder(checked.recorded_ranks(), checked.records->limits);
+  request.recorder = &recorder;
+  request.record_choices = true;
   checked.base = checked.runner.run(request);
+  checked.records->sections = recorder.sections();
+}
+
+// Keeps what the ranks called, for a report.
+void keep_calls(const GateRun& run, GateRecords& records) {
+  for (std::size_t op = 0; op < collective_op_count; ++op) {
+    GateRecords::Calls calls{.name = name_of(CollectiveOp(op)),
+                             .least_calls = run.ranks[0].calls[op],
+                             .least_bytes = run.ranks[0].bytes[op]};
+    for (const RankFindings& found : run.ranks) {
+      calls.least_calls = std::min<std::uint64_t>(calls.least_calls, found.calls[op]);
+      calls.most_calls = std::max<std::uint64_t>(calls.most_calls, found.calls[op]);
+      calls.least_bytes = std::min(calls.least_bytes, found.bytes[op]);
+      calls.most_bytes = std::max(calls.most_bytes, found.bytes[op]);
+    }
+    if (calls.most_calls > 0) records.collectives.push_back(std::move(calls));
+  }
 }
 
 void take_figures(const CheckedRun& checked, const GateRunOptions& options) {
@@ -93,15 +117,16 @@ void check_leak(CheckedRun& checked) {
 }  // namespace
 
 GateResult run_gate(const GateFile& gate, const GateRunOptions& options,
-                    const TraceFolders& folders) {
+                    const TraceFolders& folders, GateRecords* records) {
   GateResult result;
   result.file = gate.file;
   result.title = gate.title;
   GateRunner runner(gate, options, folders);
   expect_nodes(gate, runner);
-  CheckedRun checked{.gate = gate, .runner = runner, .result = result};
+  CheckedRun checked{.gate = gate, .runner = runner, .result = result, .records = records};
   make_runs(checked);
   take_figures(checked, options);
+  if (records) keep_calls(checked.base, *records);
   check_ending(checked);
   if (checked.base.outcome.ok()) {
     if (gate.world.fold) check_fold(checked);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gate/file.h"
+#include "gate/records/gate_records.h"
 #include "gate/result.h"
 #include "gate/runner.h"
 #include "gate/trace_folders.h"
@@ -10,10 +11,11 @@ namespace simmesh {
 // run_gate runs a gate and makes its checks: every rank returns; in a folded world, the ranks that
 // run can stand for all; each CheckKind that the gate asks for; and nothing is left alive. A trace
 // file gets the run on simulated devices if the gate has them, else the first run on the mesh,
-// under the schedule of the options, and so do the folders. Raises a BadGate if the model can't run
-// even on one device, and for a fault without an operation.
+// under the schedule of the options, and so do the folders. With records, they get what a report
+// shows beside the result. Raises a BadGate if the model can't run even on one device, and for a
+// fault without an operation.
 GateResult run_gate(const GateFile& gate, const GateRunOptions& options = {},
-                    const TraceFolders& folders = {});
+                    const TraceFolders& folders = {}, GateRecords* records = nullptr);
 
 // expect_checks raises a BadGate for a gate that asks for no check.
 void expect_checks(const GateFile& gate);

@@ -8,6 +8,7 @@
 #include "collectives/comm_debug_mode.h"
 #include "core/check/bits_hash.h"
 #include "core/engine/ranks/watch.h"
+#include "core/engine/reports/run_observer.h"
 #include "core/engine/reports/shortage.h"
 #include "core/engine/schedules/random_stream.h"
 #include "core/tensor/scalar_value.h"
@@ -166,6 +167,9 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
     own.operations.resize(std::size_t(gate_.train.steps));
     std::optional<ReusedResults::Scope> reuses;
     if (request.reused) reuses.emplace(*request.reused);
+    std::optional<RunRecorder::OfRank> recorded;
+    if (request.recorder)
+      recorded.emplace(*request.recorder, std::size_t(&own - found.data()), rank);
     Observation observation(gate_.expect.events, rank, request.has_details, own);
     std::optional<fsdp::ObserverScope> observer;
     if (request.observes || request.has_details)
@@ -180,6 +184,7 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
     form.prepare = [&](nn::Module& model) {
       observation.set_model(model);
       if (request.at_model) request.at_model(rank, model);
+      if (request.recorder && rank.id() == 0) request.recorder->see_model(model);
       if (has_schedule) own.schedule.emplace(model);
     };
     form.at_phase = [&](std::int64_t step, TrainPhase phase) {
@@ -219,12 +224,16 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
 GateRun GateRunner::run(const Request& request) const {
   GateRun run;
   World world(world_options(request));
+  std::optional<RunObserver> observer;
+  if (request.recorder)
+    observer.emplace([&](const RunRecords& records) { request.recorder->see(records); });
   if (request.is_traced && folders_.are_given())
     run.outcome = record(world, body(request, run.ranks), folders_);
   else
     run.outcome = world.run(body(request, run.ranks));
   raise_shortage(run.outcome);
   if (request.has_details) run.plans = plans_of(world);
+  if (request.recorder) request.recorder->see_plans(world.state<PlanCache>());
   return run;
 }
 

@@ -14,6 +14,7 @@
 #include "core/engine/world.h"
 #include "core/ops/reused_results.h"
 #include "gate/file.h"
+#include "gate/records/run_recorder.h"
 #include "gate/run_options.h"
 #include "gate/task.h"
 #include "gate/trace_folders.h"
@@ -84,6 +85,8 @@ class GateRunner {
     ReusedResults* reused = nullptr;
     // The rank whose record is kept.
     RankId recorded_rank = 0;
+    // Keeps what a report shows of the run; must outlive the call. Null: nothing is kept.
+    RunRecorder* recorder = nullptr;
     // Saves the state of the run, or resumes from a saved one.
     std::optional<GateSave> save = {};
     // Averages that the run keeps, and continues if it resumes.

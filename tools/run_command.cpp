@@ -7,6 +7,7 @@
 #include "core/engine/reports/interrupt.h"
 #include "gate/explain.h"
 #include "gate/judged_gates.h"
+#include "gate/page/gate_entry.h"
 #include "gate/report.h"
 #include "gate/run_gate.h"
 #include "replay/write/make_folder.h"
@@ -15,6 +16,7 @@
 #include "tools/findings_option.h"
 #include "tools/gate_memory_check.h"
 #include "tools/lost_trace.h"
+#include "tools/report_option.h"
 #include "tools/run_options.h"
 #include "tools/shard_options.h"
 #include "tools/terminal.h"
@@ -33,6 +35,7 @@ struct RunArguments {
   ShardOptions shard;
   FindingsOption findings;
   OutputOptions output;
+  ReportOption report;
 };
 
 // Refuses a picture that can't be drawn before anything runs.
@@ -84,9 +87,11 @@ void keep(ShardResults& keeps, const RunArguments& arguments,
 ShardResults run_in_crew(Crew& crew, const RunArguments& arguments, const RunWords& options) {
   ShardResults keeps = arguments.shard.begin_in_crew();
   if (crew.rank() == 0) arguments.findings.begin();
-  if (!options.trace_file.empty() || arguments.folders.are_given() || !arguments.picture.empty())
+  bool writes_more = !options.trace_file.empty() || arguments.folders.are_given() ||
+                     !arguments.picture.empty() || arguments.report.is_given();
+  if (writes_more)
     raise(ErrorKind::value_error, "tools/run",
-          "expected no traces and no picture in processes of MPI, got one");
+          "expected no traces, no picture and no page in processes of MPI, got one");
   std::vector<GateFile> gates;
   for (const std::string& path : arguments.paths) gates.push_back(read_gate(path));
   for (const GateFile& gate : gates) {
@@ -98,6 +103,14 @@ ShardResults run_in_crew(Crew& crew, const RunArguments& arguments, const RunWor
   for (std::uint64_t i; (i = crew.next(gates.size())) < gates.size();)
     keeps.results.emplace(i, to_json(gate_block(run_gate(gates[i], options, TraceFolders()))));
   return keeps;
+}
+
+void write_report(const RunArguments& arguments, const std::vector<GateFile>& gates,
+                  const std::vector<GateResult>& results, const std::vector<GateRecords>& records) {
+  std::vector<ReportedGate> reported;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    reported.push_back({gates[i], results[i], records[i]});
+  arguments.report.write(gates_report(reported, arguments.report.command()));
 }
 
 // All files are read before the first gate runs, and nothing is printed before the last has run.
@@ -119,17 +132,22 @@ int run(const RunArguments& arguments, const RunWords& options) {
   expect_recordable(arguments.folders, gates);
   expect_picture(arguments.picture, gates);
   arguments.findings.begin();
+  arguments.report.expect_writable();
   for (const GateFile& gate : gates)
     expect_memory_of(gate, std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
   std::vector<GateResult> results;
+  std::vector<GateRecords> records(arguments.report.is_given() ? gates.size() : 0,
+                                   {.limits = RecordLimits::each(gates.size())});
   LostTrace lost;  // of one gate: several aren't traced
   Interrupt::on_sigint();
   run_ordered<GateResult>(
       {.count = gates.size(), .threads = std::size_t(arguments.run.jobs)},
       [&] {
         return [&](std::uint64_t i) {
-          return lost.run(options, [&](const RunWords& words, bool records) {
-            return run_gate(gates[i], words, records ? arguments.folders : TraceFolders());
+          return lost.run(options, [&](const RunWords& words, bool is_recorded) {
+            if (!records.empty()) records[i] = {.limits = records[i].limits};
+            return run_gate(gates[i], words, is_recorded ? arguments.folders : TraceFolders(),
+                            records.empty() ? nullptr : &records[i]);
           });
         };
       },
@@ -139,6 +157,8 @@ int run(const RunArguments& arguments, const RunWords& options) {
       });
   if (!arguments.picture.empty() && !results.empty() && !results[0].zero_schedule.empty())
     lost.write([&] { write_file(arguments.picture, results[0].zero_schedule, "the picture"); });
+  if (arguments.report.is_given())
+    lost.write([&] { write_report(arguments, gates, results, records); });
   print_report(arguments.output.json ? to_json(results)
                                      : to_text(results, {.quiet = arguments.output.quiet}));
   arguments.findings.write([&] {
@@ -190,6 +210,7 @@ void add_run_command(CLI::App& program, int& status) {
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
   arguments->shard.add_to(*app, "gates");
   arguments->findings.add_to(*app);
+  arguments->report.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] {
     Crew* crew = arguments->explain ? nullptr : Crew::present();

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 #include "gate/check_kind.h"
 #include "gate/checked_run.h"
@@ -15,8 +16,14 @@ bool asks_for_device(const GateFile& gate) { return gate.device.has_value(); }
 // Runs the gate on simulated devices. It is a run of its own, so that reports cost the devices
 // neither time nor memory.
 void check_device(CheckedRun& checked) {
-  GateRun run = checked.runner.run(
-      {.schedule = checked.runner.schedule_at(0), .on_devices = true, .is_traced = true});
+  GateRunner::Request request{
+      .schedule = checked.runner.schedule_at(0), .on_devices = true, .is_traced = true};
+  std::optional<RunRecorder> recorder;
+  if (checked.records)
+    request.recorder = &recorder.emplace(checked.recorded_ranks(), checked.records->limits);
+  GateRun run = checked.runner.run(request);
+  // Its times are those of devices, and its memory has nothing that only serves reports.
+  if (recorder) checked.records->sections = recorder->sections();
   checked.keep_failure(run.outcome);
   DeviceFigures figures;
   bool is_complete = run.outcome.ok();

@@ -35,7 +35,11 @@ void check_schedules(CheckedRun& checked) {
     return checked.add("schedules", true, expected, "one: 1 run stands for all schedules");
   for (std::int64_t i = 1; i < schedules; ++i) {
     Schedule schedule = checked.runner.schedule_at(std::uint64_t(i));
-    GateRun run = checked.runner.run({.schedule = schedule});
+    GateRun run =
+        checked.runner.run({.schedule = schedule, .record_choices = checked.records != nullptr});
+    if (checked.records)
+      checked.records->try_schedule(schedule.name(), checked.base.outcome, run.outcome,
+                                    ending_of(run.outcome));
     if (run.outcome.ok() && run.outcome.data_hash == checked.base.outcome.data_hash) continue;
     checked.keep_failure(run.outcome);
     return checked.add(

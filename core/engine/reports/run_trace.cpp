@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/engine/reports/run_observer.h"
 #include "core/trace/chrome_trace.h"
 
 namespace simmesh {
@@ -47,8 +48,8 @@ void add_notes(ChromeTrace& chrome, const RunRecords& run, bool shows_events) {
 }  // namespace
 
 std::size_t trace_events_max(const WorldOptions& options) {
-  return options.trace_file.empty() ? options.trace_events_max
-                                    : std::max(options.trace_events_max, traced_events);
+  bool is_kept = !options.trace_file.empty() || RunObserver::active();
+  return is_kept ? std::max(options.trace_events_max, traced_events) : options.trace_events_max;
 }
 
 std::string run_trace(const RunRecords& run) {

@@ -12,7 +12,7 @@
 namespace simmesh {
 
 // trace_events_max returns the number of events that a run keeps: the option, and at least a
-// million if a trace file is written.
+// million if a trace file is written or a RunObserver sees the run.
 std::size_t trace_events_max(const WorldOptions& options);
 
 // RunRecords are the records of a run for its trace file.

@@ -5,6 +5,7 @@
 
 #include "core/check/write_file.h"
 #include "core/clock/clock.h"
+#include "core/engine/reports/run_observer.h"
 #include "core/engine/reports/run_trace.h"
 
 namespace simmesh {
@@ -68,11 +69,13 @@ void add_rank_results(Outcome& outcome, const WorldOptions& options, gsl::span<S
 }
 
 void write_trace_file(const TracedRun& run) {
-  if (run.options.trace_file.empty()) return;
+  const RunObserver* observer = RunObserver::active();
+  if (run.options.trace_file.empty() && !observer) return;
   Devices devices(run.seats);
-  std::string text =
-      run_trace({run.options, run.outcome, run.trace, devices.clocks, devices.ranks});
-  write_file(run.options.trace_file, text, "the trace");
+  RunRecords records = {run.options, run.outcome, run.trace, devices.clocks, devices.ranks};
+  if (observer) observer->see(records);
+  if (!run.options.trace_file.empty())
+    write_file(run.options.trace_file, run_trace(records), "the trace");
 }
 
 }  // namespace simmesh

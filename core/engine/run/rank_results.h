@@ -16,7 +16,8 @@ namespace simmesh {
 void add_rank_results(Outcome& outcome, const WorldOptions& options, gsl::span<Seat> seats,
                       const RankThreads& threads);
 
-// write_trace_file writes the trace of a run to WorldOptions::trace_file, if that is given.
+// write_trace_file writes the trace of a run to WorldOptions::trace_file, if that is given, and
+// shows its records to the RunObserver, if there is one.
 struct TracedRun {
   const WorldOptions& options;
   const Outcome& outcome;

@@ -9,6 +9,7 @@
 #include "core/clock/clock.h"
 #include "core/engine/reports/crash_report.h"
 #include "core/engine/reports/interrupt.h"
+#include "core/engine/reports/run_observer.h"
 #include "core/engine/run/rank_results.h"
 #include "core/engine/seats/fiber_seats.h"
 #include "core/engine/seats/forked_child.h"
@@ -84,7 +85,7 @@ Seat Run::make_seat(RankId id) {
   std::unique_ptr<Clock> clock;
   if (options_.device && is_run && is_rank)
     clock = std::make_unique<Clock>(*options_.device, id, *ledger);
-  if (clock && !options_.trace_file.empty()) clock->label_operations();
+  if (clock && (!options_.trace_file.empty() || RunObserver::active())) clock->label_operations();
   return {.rank = {{*this, number_}, id, options_.seed, std::move(ledger), std::move(clock)},
           .state = !is_run   ? Seat::State::finished
                    : is_rank ? Seat::State::runnable

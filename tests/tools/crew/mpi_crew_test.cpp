@@ -40,7 +40,7 @@ TEST(MpiCrew, PrintsAnErrorOnce) {
       {"explore examples/gates/mlp.toml", "expected run, verify or validate in 3 processes"},
       {"verify --nope", "expected a known option, got --nope"},
       {"verify tests/cases/zero --shard 1/2", "expected no --shard and no --results in processes"},
-      {"run --trace t.json examples/gates/mlp.toml", "expected no traces and no picture"}};
+      {"run --trace t.json examples/gates/mlp.toml", "expected no traces, no picture and no page"}};
   for (const auto& [arguments, phrase] : refused) {
     testing::ProgramRun run = run_under_mpi(3, arguments);
     EXPECT_EQ(run.status, 2) << run.output;

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "core/page/report_page.h"
+
+namespace simmesh {
+
+// ReportOption is the option --report of a subcommand: the file of a page that shows what came of
+// its work.
+class ReportOption {
+ public:
+  void add_to(CLI::App& app);
+  bool is_given() const { return !path_.empty(); }
+
+  // expect_writable raises a ValueError for a file that doesn't end in .html, or that can't be
+  // written. Call it before the work.
+  void expect_writable() const;
+  void write(const Report& report) const;
+
+  // command returns the line that makes the report again: the subcommand with its arguments, as
+  // they were given.
+  std::string command() const;
+
+ private:
+  const CLI::App* app_ = nullptr;
+  std::string path_;
+};
+
+}  // namespace simmesh

@@ -43,8 +43,7 @@ def pieces(*places: list[int]) -> list[Exact | None]:
         ),
         (
             pieces([0, 1], [1, 3]),
-            "the ranks have 4 rows where one device has 4: row 1 of one device more than once, "
-            "and no row 2 of one device",
+            "the ranks have row 1 of one device more than once, and no row 2 of one device",
         ),
         (pieces([0, 1, 2, 3], [0, 1, 2, 3]), ""),
         (pieces([0, 1], [2, 3]), ""),
@@ -121,6 +120,21 @@ def skipping(mesh: DeviceMesh) -> None:
         model(seeded(4, 3)).sum().backward()
         if step == 0 or (mesh.size() > 1 and mesh.get_local_rank() == 0):
             optimizer.step()
+
+
+def stepping_twice(mesh: DeviceMesh) -> None:
+    """Each rank takes a step more than one device, by a rate of zero."""
+    model = nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    model(seeded(4, 3)).sum().backward()
+    for _ in range(mesh.size()):
+        optimizer.step()
+
+
+def test_a_step_that_all_ranks_take() -> None:
+    """Would fail if a rank were said to decide alone where all do the same."""
+    line = first_line(report_of(stepping_twice, dp=2))
+    assert line.endswith("of Linear.weight, as on one device, got 2 on each rank")
 
 
 def test_a_step_that_one_rank_takes_alone() -> None:

@@ -87,12 +87,12 @@ class _Judge:
         others.
         """
         for name, times in self.one.times_stepped.items():
-            for rank, each in enumerate(self.ranks):
-                got = each.times_stepped.get(name, 0)
-                if got and got != times:
-                    text = reasons.other_steps(name, times, rank, got)
-                    self.verdict.findings.append(Finding(None, each.step_line, text))
-                    return
+            got = [each.times_stepped.get(name, 0) for each in self.ranks]
+            rank = next((at for at, each in enumerate(got) if each not in (0, times)), None)
+            if rank is not None:
+                text = reasons.other_steps(name, times, rank, got)
+                self.verdict.findings.append(Finding(None, self.ranks[rank].step_line, text))
+                return
 
     def _judge(self, entry: Entry, name: _Name) -> bool:
         """Judges a value. Returns True if all calls of its step were looked at together."""

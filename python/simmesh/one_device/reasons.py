@@ -71,12 +71,16 @@ def other_names(one: Iterable[str], ranks: Iterable[str]) -> str:
     )
 
 
-def other_steps(name: str, times: int, rank: int, got: int) -> str:
-    """Says that an optimizer steps a parameter more or less often than on one device."""
+def other_steps(name: str, times: int, rank: int, got: Sequence[int]) -> str:
+    """Says that an optimizer steps a parameter more or less often on a rank than on one device;
+    ``got`` has the times of each rank.
+    """
     steps = "step" if times == 1 else "steps"
+    expected = f"expected {times} optimizer {steps} of {name}, as on one device"
+    if len(set(got)) == 1:
+        return f"{expected}, got {got[0]} on each rank"
     return (
-        f"expected {times} optimizer {steps} of {name}, as on one device, got {got} on rank "
-        f"{rank}: does each rank decide by itself to skip one?"
+        f"{expected}, got {got[rank]} on rank {rank}: does each rank decide by itself to skip one?"
     )
 
 

@@ -45,10 +45,10 @@ def _told(expected: list[_Row], counts: Counter[_Row], place: dict[_Row, int]) -
         texts.append(f"row {_listed(twice)} of one device more than once")
     if missing:
         texts.append(f"{'and ' if twice else ''}no row {_listed(missing)} of one device")
-    return (
-        f"the ranks have {sum(counts.values())} rows where one device has {len(expected)}: "
-        f"{', '.join(texts)}"
-    )
+    told, got = ", ".join(texts), sum(counts.values())
+    if got == len(expected):
+        return f"the ranks have {told}"
+    return f"the ranks have {got} rows where one device has {len(expected)}: {told}"
 
 
 def _distinct(ranks: Sequence[Exact | None]) -> list[Exact]:

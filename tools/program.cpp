@@ -1,6 +1,8 @@
 #include "tools/program.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -25,9 +28,13 @@ namespace {
 
 constexpr int cannot_run = 2;
 
-constexpr const char* about_record =
+// Subcommands that only the Python package has.
+constexpr std::array<std::string_view, 5> of_python = {"accelerate", "deepspeed", "museum",
+                                                       "record", "torchrun"};
+
+constexpr const char* about_python =
     "Cases are recorded from PyTorch by the Python package: python -m simmesh record. It also has "
-    "torchrun, validate --python and validate --pytorch";
+    "museum, torchrun, accelerate, deepspeed, validate --python and validate --pytorch";
 
 // Prints the text on one line, of a crew on its first process.
 int refuse(std::string text) {
@@ -73,7 +80,9 @@ std::string problem_of(const CLI::App& program, const CLI::ParseError& error, in
   }
   std::string text =
       fmt::format("expected a subcommand ({}), got {}", names_of_subcommands(*app), argv[depth]);
-  if (depth == 1 && std::string(argv[depth]) == "record") text += fmt::format(". {}", about_record);
+  bool is_of_python =
+      depth == 1 && std::find(of_python.begin(), of_python.end(), argv[depth]) != of_python.end();
+  if (is_of_python) text += fmt::format(". {}", about_python);
   return text;
 }
 
@@ -83,7 +92,7 @@ int run_subcommand(gsl::span<AddSubcommand* const> subcommands, int argc, char**
       "simmesh runs every rank of a device mesh in one process and compares results bit for bit.",
       "simmesh");
   program.require_subcommand(1);
-  program.footer(about_record);
+  program.footer(about_python);
   program.set_version_flag("--version", fmt::format("simmesh {}", version()));
   for (AddSubcommand* add : subcommands) add(program, status);
   try {

@@ -58,7 +58,7 @@ class Exploration:
         if self.certificate:
             return self.certificate
         if not self.looks_for_all:
-            return f"{self.schedules} schedules"
+            return f"{self.schedules} {'schedule' if self.schedules == 1 else 'schedules'}"
         word = "class" if self.schedules == 1 else "classes"
         text = f"{self.schedules} {word} of equivalent schedules, each run once"
         if not self.complete:

@@ -7,9 +7,11 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from simmesh.exploration import Exploration
 from simmesh.torch.__main__ import parser, run_program
 from simmesh.torch.script import read_script
 
@@ -46,6 +48,13 @@ def test_runs_a_script_on_every_rank(tmp_path: Path) -> None:
     lines = ran.stdout.splitlines()
     assert sorted(lines[:-1]) == [f"rank {rank} of 3" for rank in range(3)]
     assert re.fullmatch("5 schedules, data hash [0-9a-f]{16}", lines[-1])
+
+
+def test_one_schedule_is_no_plural() -> None:
+    """Would fail if one run were told as "1 schedules"."""
+    first: Any = None
+    texts = [Exploration(first, count).text() for count in (1, 2)]
+    assert texts == ["1 schedule", "2 schedules"]
 
 
 def test_a_race_is_reproduced_by_its_line(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ TEST(Main, RefusesInOneLine) {
                  "replay, checkpoint, config, falsify, compose or doctor), "
                  "got fly");
   expect_refused("record", "got record. Cases are recorded from PyTorch by the Python package");
+  expect_refused("museum", "It also has museum, torchrun");
   expect_refused("doctor --colour", "--colour");
   expect_refused("verify", "PATH is required");
   expect_refused("verify $'no\\nsuch\\nfile'", "expected a file or a folder");

@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, overload
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from simmesh.one_device.layout import Layout, layouts_of
 from simmesh.one_device.script import Script
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simmesh.one_device.verdict import Verdict
 
 Program = Callable[..., Any]
+_Value = TypeVar("_Value")
 
 
 class DiffersFromOneDevice(AssertionError):
@@ -138,11 +139,12 @@ def _name_of_mesh(names: list[str]) -> str:
     return "mesh" if "mesh" in others else others[0]
 
 
-def note(name: str, value: Any, *, whole: bool = False) -> None:
+def note(name: str, value: _Value, *, whole: bool = False) -> _Value:
     """Notes a value of a program that ``same_as_one_device`` runs, to be compared with one
-    device's: a tensor, a number, or containers of them. Elsewhere it does nothing.
+    device's: a tensor, a number, or containers of them. Elsewhere it does nothing. Returns the
+    value.
 
-        simmesh.note("loss", loss)
+        loss = simmesh.note("loss", loss)
 
     A value may be cut over ranks, or be a part of a sum on each, unless it is said to be
     ``whole``: then a part of a sum is a fault, as it is for gradients of parameters.
@@ -151,6 +153,7 @@ def note(name: str, value: Any, *, whole: bool = False) -> None:
     notebook = None if notebooks is None else notebooks.current()
     if notebooks is not None and notebook is not None:
         notebook.add_all(notebooks.NOTED, name, value, whole)
+    return value
 
 
 def record_one_device(

@@ -12,6 +12,7 @@ from simmesh.one_device import reasons
 from simmesh.one_device.assembly import whole_of_declared
 from simmesh.one_device.nearest import Nearest, factor_between, factor_of, nearest
 from simmesh.one_device.notebook import Entry, Key, Notebook
+from simmesh.one_device.rows import rows_reason
 from simmesh.one_device.search import Allowed, Found, find
 from simmesh.one_device.snapshot import is_power_of_two, same_bits, ulp_of
 from simmesh.one_device.value import Value
@@ -78,7 +79,20 @@ class _Explanation:
         if not broken and factor is None and near is not None:
             own = reasons.own_factors(near, FOLLOWING * self.ulp)
             text = own or reasons.exchanged(near) or text
+        if text == reasons.NO_LAYOUT:
+            text = rows_reason(value.one, pieces) or text + self._reordered_parameter()
         return Finding(key, line, text, details, factor=factor, calls=value.calls)
+
+    def _reordered_parameter(self) -> str:
+        """Names a parameter of the module whose rows are in another order on the ranks."""
+        if self.entry.key.kind != notes.OUTPUT:
+            return ""
+        begin = f"{self.entry.key.name}."
+        for key, found in self.verdict.layouts.items():
+            is_inside = key.name.startswith(begin) and "." not in key.name[len(begin) :]
+            if key.kind == notes.INITIAL and found.is_reordered and is_inside:
+                return f", and {key.text} has its rows in another order"
+        return ""
 
     def _missing_sum(self) -> Found | None:
         """The layout in which parts of a sum on the ranks make one device's value, but for

@@ -37,6 +37,7 @@ class _Judge:
     def run(self) -> Verdict:
         self._strays()
         self._expect_names()
+        self._expect_steps()
         judged: set[_Name] = set()
         for key, entry in self.one.entries.items():
             name = (key.kind, key.name, entry.step)
@@ -79,6 +80,19 @@ class _Judge:
         if one and not one & ranks:
             text = reasons.other_names(one, ranks)
             self.verdict.findings.append(Finding(None, "at the end", text))
+
+    def _expect_steps(self) -> None:
+        """Finds a rank whose optimizers step a parameter more or less often than one device's, as
+        where a scaler skips a step on some ranks only. A rank that never steps one leaves it to
+        others.
+        """
+        for name, times in self.one.times_stepped.items():
+            got = [each.times_stepped.get(name, 0) for each in self.ranks]
+            rank = next((at for at, each in enumerate(got) if each not in (0, times)), None)
+            if rank is not None:
+                text = reasons.other_steps(name, times, rank, got)
+                self.verdict.findings.append(Finding(None, self.ranks[rank].step_line, text))
+                return
 
     def _judge(self, entry: Entry, name: _Name) -> bool:
         """Judges a value. Returns True if all calls of its step were looked at together."""

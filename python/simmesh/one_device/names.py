@@ -34,8 +34,8 @@ class Names:
     """The names of a rank's modules and parameters.
 
     A module that is called by the program, and not by another module, is a root. The names below
-    the first root that has modules inside are those of its named_modules(), without wrappers. The
-    names below another root begin with its class.
+    the first root that has modules inside are those of its named_modules(), without wrappers;
+    ``first_class`` is its class. The names below another root begin with its class.
     """
 
     def __init__(self) -> None:
@@ -46,6 +46,12 @@ class Names:
         self._of_parameter: dict[int, tuple[torch.Tensor, str]] = {}
         self._flat: dict[str, FlatParameter] = {}
         self._strays: set[str] = set()
+        self.first_class = ""
+
+    @property
+    def roots(self) -> list[str]:
+        """The names of the roots."""
+        return list(self._roots.values())
 
     def of_module(self, module: torch.nn.Module) -> str | None:
         """The name of a module; "" for the first root."""
@@ -114,6 +120,7 @@ class Names:
     def _new_root(self, root: torch.nn.Module) -> str:
         has_modules = any(each is not None for each in root._modules.values())
         if has_modules and "" not in self._roots.values():
+            self.first_class = class_of(root).__name__
             return ""
         kind = class_of(root).__name__
         count = sum(name.partition("#")[0] == kind for name in self._roots.values())

@@ -89,6 +89,9 @@ class Notebook:
     """The entries of one rank, in the order of its program.
 
     ``depth`` is the number of modules that are being called, ``steps`` that of optimizer steps.
+    ``times_stepped`` has for each parameter the steps of the optimizers that hold it, and
+    ``step_line`` the line of the last one. ``step_depth`` is the number of steps that are being
+    taken: that of ZeroRedundancyOptimizer takes another optimizer's, which doesn't count.
     ``coarsest_product`` is the coarsest rounding of a product of matrices in a step, as Muon has.
     While ``is_paused``, calls of modules aren't noted.
     ``listener`` is told of each entry and of each call of a module, if there is one.
@@ -108,6 +111,9 @@ class Notebook:
         self.strays: list[Stray] = []
         self.depth = 0
         self.steps = 0
+        self.times_stepped: Counter[str] = Counter()
+        self.step_line = ""
+        self.step_depth = 0
         self.coarsest_product = 0.0
         self.is_clipped = False
         self.is_paused = False

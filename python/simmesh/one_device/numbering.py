@@ -11,6 +11,7 @@ from typing import Callable
 
 from simmesh.one_device import notebook as notes
 from simmesh.one_device.notebook import Entry, Key, Notebook
+from simmesh.one_device.roots import other_roots, renamed_root
 from simmesh.one_device.snapshot import same_bits
 
 
@@ -21,7 +22,7 @@ def with_names_of(one: Notebook, rank: Notebook) -> Notebook:
     device has "experts.0" to "experts.3" and the rank "experts.0" and "experts.1", the rank may
     hold the last two. The parameters tell by their bits, as they are when they are noted first.
     """
-    rank = _without_wrapper(one, rank)
+    rank = _with_roots(one, _without_wrapper(one, rank))
     for prefix, here in _numbers(rank).items():
         whole = _numbers(one).get(prefix, set())
         if here < whole and here == set(range(len(here))):
@@ -29,6 +30,14 @@ def with_names_of(one: Notebook, rank: Notebook) -> Notebook:
             if offset:
                 rank = _renamed(rank, prefix, offset)
     return rank
+
+
+def _with_roots(one: Notebook, rank: Notebook) -> Notebook:
+    """A rank may call a module by itself that isn't the first of its class on one device."""
+    names = other_roots(one, rank)
+    if not names:
+        return rank
+    return _moved_all(rank, lambda path: renamed_root(path, names, rank.names.first_class))
 
 
 def _without_wrapper(one: Notebook, rank: Notebook) -> Notebook:
@@ -125,7 +134,10 @@ def _renamed(notebook: Notebook, prefix: str, offset: int) -> Notebook:
 
 def _moved_all(notebook: Notebook, change: Callable[[str], str]) -> Notebook:
     renamed = Notebook()
-    renamed.strays = notebook.strays
+    renamed.strays, renamed.names = notebook.strays, notebook.names
+    renamed.step_line = notebook.step_line
+    for name, times in notebook.times_stepped.items():
+        renamed.times_stepped[change(name)] = times
     for key, entry in notebook.entries.items():
         is_own = key.kind in (notes.NOTED, notes.RETURNED)
         new = key if is_own else _with_path(key, change)

@@ -224,6 +224,7 @@ def _flat_clip_observed(clip: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _before_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
+    notebook.step_depth += 1
     if any(each is optimizer for each in notebook.stepped):
         notebook.settle()
     _name_parameters(notebook, optimizer)
@@ -234,7 +235,10 @@ def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
     notebook.steps += 1
     notebook.coarsest_product = scope.coarsest_product
     notebook.is_clipped = False
-    line = notebook.line()
+    line = notebook.step_line = notebook.line()
+    notebook.step_depth -= 1
+    if notebook.step_depth == 0:
+        notebook.times_stepped.update(_names_in(notebook, optimizer))
     notebook.stepped.append(optimizer)
     notebook.note_stepped = lambda: _note_stepped(notebook, line)
     for parameter, state in optimizer.state.items():
@@ -249,6 +253,12 @@ def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
             for part, piece in noted.items():
                 next_key = notebook.next_key(notes.STATE, f"{key} of {part}")
                 notebook.add(next_key, piece, line)
+
+
+def _names_in(notebook: Notebook, optimizer: torch.optim.Optimizer) -> list[str]:
+    parameters = [each for group in optimizer.param_groups for each in group["params"]]
+    names = dict.fromkeys(notebook.names.of_parameter(each) for each in parameters)
+    return [each for each in names if each is not None]
 
 
 def _note_stepped(notebook: Notebook, line: str) -> None:

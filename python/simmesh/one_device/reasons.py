@@ -15,6 +15,7 @@ from simmesh.one_device.notebook import Key, Stray
 from simmesh.one_device.search import Found, scales_of
 from simmesh.one_device.snapshot import Exact, Snapshot, is_power_of_two, same_bits, ulp_of
 
+NO_LAYOUT = "no layout has one device's bits"
 PENDING_STATE = (
     "a limit: its gradient is a part of a sum in the step, and so is the momentum, which lasts "
     "over steps, and which one device rounds in each; AdamW adds the gradient up first"
@@ -39,6 +40,10 @@ OTHER_CHOICES = (
     "a limit: values before it differ by rounding, which decides between rows, as in topk: ranks "
     "have other numbers of rows than one device"
 )
+# Scales of float16 losses are powers of two of at least this.
+_LOSS_SCALE_LEAST = 64
+# The largest count whose ratios tell why one number is another one.
+_COUNT_MOST = 16
 AFTER_CHOICES = "it follows from rows that rounding has chosen, and isn't judged"
 AFTER_RANDOM = "it follows from random numbers, and isn't judged"
 
@@ -63,6 +68,19 @@ def other_names(one: Iterable[str], ranks: Iterable[str]) -> str:
     return (
         f"expected parameters with one device's names, such as {_listed(there[:3])}, on the ranks, "
         f"got {_listed(here[:3]) if here else 'none'}"
+    )
+
+
+def other_steps(name: str, times: int, rank: int, got: Sequence[int]) -> str:
+    """Says that an optimizer steps a parameter more or less often on a rank than on one device;
+    ``got`` has the times of each rank.
+    """
+    steps = "step" if times == 1 else "steps"
+    expected = f"expected {times} optimizer {steps} of {name}, as on one device"
+    if len(set(got)) == 1:
+        return f"{expected}, got {got[0]} on each rank"
+    return (
+        f"{expected}, got {got[rank]} on rank {rank}: does each rank decide by itself to skip one?"
     )
 
 
@@ -178,14 +196,16 @@ def difference(
     rows: Sequence[int] | None, layout: Layout,
 ) -> str:  # fmt: skip
     """Says how a value differs that no limit explains."""
-    if factor is not None and abs(factor - 1) > 1e-4:
+    # One number is always some number times another.
+    is_told = one.elements.numel() > 1 or key.kind in notes.OF_GRADIENTS or _is_simple(factor)
+    if factor is not None and abs(factor - 1) > 1e-4 and is_told:
         return f"all elements are {ratio(factor)} times one device's{cause(key, factor, layout)}"
     if one.elements.numel() == 1 and rows is not None and _is_weighted_mean(one, ranks, rows):
         return (
             f"each rank has a mean of its own {_listed(rows)} rows, and these count differently: "
             "expected the sum over all ranks divided by the number of all rows"
         )
-    return "no layout has one device's bits"
+    return NO_LAYOUT
 
 
 def step(times: float) -> str:
@@ -202,30 +222,40 @@ def ratio(factor: float) -> str:
     return str(fraction) if math.isclose(fraction, factor, rel_tol=1e-4) else f"{factor:.6g}"
 
 
+def _is_simple(factor: float | None) -> bool:
+    if factor is None or factor <= 0:
+        return False
+    fraction = Fraction(factor).limit_denominator(_COUNT_MOST)
+    is_small = fraction.numerator <= _COUNT_MOST
+    return is_small and math.isclose(fraction, factor, rel_tol=1e-6)
+
+
 def cause(key: Key, factor: float, layout: Layout) -> str:
     """The usual cause of a factor of gradients."""
     if key.kind not in notes.OF_GRADIENTS:
         return ""
     for scale in scales_of(layout):
-        dims = " and ".join(_dims_of(scale, layout))
+        dims = _dims_of(scale, layout)
         if math.isclose(factor, scale, rel_tol=1e-4):
             return f": it was added up over {dims} where a mean was due, or twice"
         if math.isclose(factor, 1 / scale, rel_tol=1e-4):
             return f": it was divided by the size of {dims} once too often, or not added up"
+    if is_power_of_two(factor) and not 1 / _LOSS_SCALE_LEAST < factor < _LOSS_SCALE_LEAST:
+        return ": a loss scale was not divided out, or the loss is scaled by other counts"
     return ": the loss is scaled by other counts, such as each rank's own"
 
 
-def _dims_of(scale: int, layout: Layout) -> list[str]:
-    """Names of dims whose sizes have the product ``scale``."""
-    for name, size in zip(layout.names, layout.sizes):
-        if size == scale:
-            return [name]
+def _dims_of(scale: int, layout: Layout) -> str:
+    """Names dims whose sizes have the product ``scale``: "dp or cp", "dp and tp"."""
+    alone = [name for name, size in zip(layout.names, layout.sizes) if size == scale]
+    if alone:
+        return " or ".join(alone)
     found, left = [], scale
     for name, size in zip(layout.names, layout.sizes):
         if size > 1 and left % size == 0:
             found.append(name)
             left //= size
-    return found
+    return " and ".join(found)
 
 
 def rounding(close: Found, layout: Layout, scales: set[float], follows: bool) -> str:

@@ -89,6 +89,7 @@ def _aligned(one: Notebook, ranks: Sequence[Notebook]) -> tuple[Notebook, list[N
         if key.occurrence >= before[key.kind, key.name]
     }
     one.entries = _as_loaded(one, kept, before)
+    one.times_stepped.clear()  # a part has fewer steps
     return one, moved
 
 

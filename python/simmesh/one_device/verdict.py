@@ -105,7 +105,7 @@ class Verdict:
         for key in one.entries:
             if key == first.key:
                 break
-            if key in self.layouts:
+            if key in self.layouts and not self.layouts[key].is_reordered:
                 begin = key
         return Window(begin, first.key)
 

@@ -10,6 +10,7 @@ import torch
 from simmesh._core.exact import Values
 from simmesh.torch.exact import tables
 from simmesh.torch.exact.companions import drop, has, values, write
+from simmesh.torch.exact.dispatch import is_leaf
 from simmesh.torch.exact.doubles import function, narrow, wide
 from simmesh.torch.exact.movement import Numbered, assign, flat, numbers_of
 from simmesh.torch.exact.tables import Handler, Operator, tensors_in
@@ -91,7 +92,7 @@ def _in_place(handler: Handler) -> Handler:
 
     def written(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         result = handler(func, args, options)
-        if result.requires_grad and result.is_leaf:
+        if is_leaf(result):
             drop(result)
         return result
 

@@ -25,6 +25,16 @@ def is_floating(tensor: torch.Tensor) -> bool:
     return tensor.dtype.is_floating_point or tensor.dtype.is_complex
 
 
+def is_leaf(tensor: torch.Tensor) -> bool:
+    """True for a leaf that requires gradients. A view of one isn't asked for the node that made
+    it: PyTorch raises for one that was made without gradients and written since.
+    """
+    base = tensor._base
+    if not tensor.requires_grad or (base is not None and base.requires_grad):
+        return False
+    return tensor.is_leaf
+
+
 def is_wide(tensor: torch.Tensor) -> bool:
     """True for float32 and float64: torch's kernels round those once in each operation."""
     return tensor.dtype is torch.float32 or tensor.dtype is torch.float64

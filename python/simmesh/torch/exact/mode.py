@@ -15,7 +15,7 @@ from simmesh.torch import rank_state
 from simmesh.torch.exact import companions, complex_numbers, custom, quick, tables
 from simmesh.torch.exact.accesses import UnderWay
 from simmesh.torch.exact.companions import scope
-from simmesh.torch.exact.dispatch import is_floating
+from simmesh.torch.exact.dispatch import is_floating, is_leaf
 from simmesh.torch.exact.families import load
 from simmesh.torch.exact.optimizers import noticed_steps
 from simmesh.torch.exact.parameters import noticed_parameters
@@ -193,7 +193,7 @@ class _Computed:
             return _Refused(str(reason))(func, args, options)
         if self._places:
             for each in _written(self._places, args, options):
-                if each.requires_grad and each.is_leaf:
+                if is_leaf(each):
                     companions.drop(each)
         return result
 

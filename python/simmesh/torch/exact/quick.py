@@ -24,7 +24,7 @@ from simmesh._core.exact import (
     sum_into,
 )
 from simmesh.torch.exact.companions import scope
-from simmesh.torch.exact.dispatch import is_floating, is_wide
+from simmesh.torch.exact.dispatch import is_floating, is_leaf, is_wide
 from simmesh.torch.exact.tables import Handler, Operator
 
 Args = tuple[Any, ...]
@@ -63,7 +63,7 @@ def _in_place(compute: Callable[..., bool], *more: Any) -> Form:
                 return target
             if scope.steps or options or len(args) > 2 or not compute(target, *args, *more):
                 return others(func, args, options)
-            if target.requires_grad and target.is_leaf:
+            if is_leaf(target):
                 drop(target)
             return target
 
@@ -116,7 +116,7 @@ def _copy(torchs: Callable[..., Any], others: Handler) -> Handler:
         torchs(*args, **options)
         if not move_behind(target, source):
             return others(func, args, options)
-        if target.requires_grad and target.is_leaf:
+        if is_leaf(target):
             drop(target)
         return target
 

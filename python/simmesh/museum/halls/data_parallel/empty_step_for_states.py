@@ -61,5 +61,5 @@ EXHIBIT = Exhibit(
     check=SameAsOneDevice(ranks=2),
     wrong=wrong,
     right=right,
-    at_fault="gradient of Linear.weight",
+    at_fault="expected 1 optimizer step of Linear.weight",
 )

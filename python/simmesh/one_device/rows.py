@@ -1,0 +1,73 @@
+"""Says that ranks have one device's rows in another order, some of them twice, or not all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from simmesh.one_device.snapshot import Exact, same_bits
+
+_Row = tuple[float, ...]
+
+# The most elements of one device's tensor whose rows are looked for.
+_ELEMENTS_MAX = 1 << 16
+
+
+def rows_reason(one: Exact, ranks: Sequence[Exact | None]) -> str:
+    """Says which of one device's rows the ranks have otherwise; "" if they have other rows too, or
+    if two rows of one device are the same.
+
+    Ranks that have the same rows are taken for replicas, and count once.
+    """
+    expected = _rows_of(one)
+    pieces = _distinct(ranks)
+    if expected is None or len(set(expected)) < len(expected) or not pieces:
+        return ""
+    got: list[_Row] = []
+    for each in pieces:
+        rows = _rows_of(each)
+        if rows is None:
+            return ""
+        got += rows
+    counts, place = Counter(got), {row: at for at, row in enumerate(expected)}
+    if not counts.keys() <= place.keys() or got == expected:
+        return ""
+    return _told(expected, counts, place)
+
+
+def _told(expected: list[_Row], counts: Counter[_Row], place: dict[_Row, int]) -> str:
+    twice = sorted(place[row] for row, count in counts.items() if count > 1)
+    missing = [at for at, row in enumerate(expected) if row not in counts]
+    if not twice and not missing:
+        return "the ranks have one device's rows in another order"
+    texts = []
+    if twice:
+        texts.append(f"row {_listed(twice)} of one device more than once")
+    if missing:
+        texts.append(f"{'and ' if twice else ''}no row {_listed(missing)} of one device")
+    told, got = ", ".join(texts), sum(counts.values())
+    if got == len(expected):
+        return f"the ranks have {told}"
+    return f"the ranks have {got} rows where one device has {len(expected)}: {told}"
+
+
+def _distinct(ranks: Sequence[Exact | None]) -> list[Exact]:
+    found: list[Exact] = []
+    for each in ranks:
+        if each is None or any(same_bits(each.elements, other.elements) for other in found):
+            continue
+        found.append(each)
+    return found
+
+
+def _rows_of(exact: Exact) -> list[_Row] | None:
+    """The rows of a tensor along its first dim; None for one without rows."""
+    elements = exact.elements
+    if elements.dim() == 0 or elements.is_complex() or elements.numel() > _ELEMENTS_MAX:
+        return None
+    return [tuple(row) for row in elements.reshape(len(elements), -1).tolist()]
+
+
+def _listed(places: list[int]) -> str:
+    shown = ", ".join(map(str, places[:4]))
+    return f"{shown} and {len(places) - 4} more" if len(places) > 4 else shown

@@ -49,7 +49,8 @@ class SpmdFailure(AssertionError):
 class Settings:
     """The options of the test runner: the number of schedules, what is explored and by how many
     processes, whether one run may prove all schedules, the operators of ranks where a program
-    doesn't choose them, whether ranks are threads or processes, one test to replay, and the folder for replays.
+    doesn't choose them, whether ranks are threads or processes, one test to replay, and the folder
+    for replays.
 
     ``explored`` is called with the result of each exploration that didn't fail.
     """

@@ -13,6 +13,9 @@ from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
+#: A variable of a module, which a program changes.
+count = 0
+
 
 def all_reduce() -> torch.Tensor:
     tensor = torch.full((3,), 0.1 * (dist.get_rank() + 1))

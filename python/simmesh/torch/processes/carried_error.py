@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import traceback
 import types
 from dataclasses import dataclass, field
@@ -106,10 +107,8 @@ def _traceback(places: list[_Place]) -> types.TracebackType | None:
 
 def _frame(place: _Place) -> types.FrameType:
     """A frame of a function of that name in that file."""
-    code = compile("raise ValueError", place.file, "exec").replace(co_name=place.function)
-    try:
-        exec(code, {"__name__": place.module, "__file__": place.file})
-    except ValueError as error:
-        assert error.__traceback__ is not None and error.__traceback__.tb_next is not None
-        return error.__traceback__.tb_next.tb_frame
-    raise AssertionError("the code raises")
+    code = compile("found = _getframe()", place.file, "exec").replace(co_name=place.function)
+    names: dict[str, Any] = {"__name__": place.module, "_getframe": sys._getframe}
+    exec(code, names)
+    frame: types.FrameType = names.pop("found")
+    return frame

@@ -80,33 +80,28 @@ class OperandMemory:
         self._free: dict[int, list[int]] = {}
         self._blocks: dict[int, _Block] = {}
         self._operations: dict[int, _Operation] = {}
-        self._prepared: _Operation | None = None
+        self._count = 0
 
-    def prepare(
+    def add(
         self, inputs: Sequence[Any], outputs: Sequence[Any]
-    ) -> tuple[list[SharedArray], list[SharedArray]]:
-        """Finds the places of an operation's tensors, and copies its operands there."""
+    ) -> tuple[int, list[SharedArray], list[SharedArray]]:
+        """Finds the places of an operation's tensors, and copies its operands there. Returns the
+        number of the operation, which is under way from now on.
+        """
         operation = _Operation([], [], [], [*inputs, *outputs])
-        arrays = (
-            [self._place(tensor, operation, operation.inputs) for tensor in inputs],
-            [self._place(tensor, operation, operation.outputs) for tensor in outputs],
-        )
+        given = [self._place(tensor, operation, operation.inputs) for tensor in inputs]
+        taken = [self._place(tensor, operation, operation.outputs) for tensor in outputs]
         for own, shared, size in operation.inputs:
             _copy(shared, own, size)
-        self._prepared = operation
-        return arrays
+        self._count += 1
+        self._operations[self._count] = operation
+        return self._count, given, taken
 
-    def started(self, number: int) -> None:
-        """Says under which number the operation that was prepared has started."""
-        assert self._prepared is not None
-        self._operations[number] = self._prepared
-        self._prepared = None
-
-    def refused(self) -> None:
-        """Says that the operation that was prepared has not started."""
-        if self._prepared is not None:
-            self._release(self._prepared)
-            self._prepared = None
+    def drop(self, number: int) -> None:
+        """Forgets an operation that could not start."""
+        operation = self._operations.pop(number, None)
+        if operation is not None:
+            self._release(operation)
 
     def give(self) -> None:
         """Copies the operands of all operations under way, as they are now."""

@@ -95,12 +95,14 @@ class RankCore:
     ) -> RankOperation:  # fmt: skip
         """Lets the seat start an operation on tensors."""
         self.memory.give()
+        number, *arrays = self.memory.add(inputs, outputs)
         try:
-            arrays = self.memory.prepare(inputs, outputs)
-            self._send(("call", name, (group, *arrays, *more), options, self.place()))
-            return RankOperation(self, self._receive_answer(starts=True))
-        finally:
-            self.memory.refused()
+            self._send(("call", name, (number, group, *arrays, *more), options, self.place()))
+            self._receive_answer()
+        except BaseException:
+            self.memory.drop(number)
+            raise
+        return RankOperation(self, number)
 
     def tell(self, *message: Any) -> None:
         """Sends what needs no answer."""
@@ -152,15 +154,13 @@ class RankCore:
         except ChannelClosed:
             _end_without_seat()
 
-    def _receive_answer(self, starts: bool = False) -> Any:
+    def _receive_answer(self) -> Any:
         channel = self._seats.channel
         assert channel is not None
         try:
             is_value, value, completed, self._virtual_time = channel.receive()
         except ChannelClosed:
             _end_without_seat()
-        if starts and is_value:
-            self.memory.started(value)
         self.memory.take(completed)
         if is_value:
             return value

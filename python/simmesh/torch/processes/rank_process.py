@@ -27,7 +27,9 @@ class RankProcessEnded(RuntimeError):
 class RankProcess:
     """One forked process, its channel, and the file that takes its Python calls."""
 
-    def __init__(self, rank: int, pid: int, channel: Channel, memory: mmap.mmap, calls: int) -> None:
+    def __init__(
+        self, rank: int, pid: int, channel: Channel, memory: mmap.mmap, calls: int
+    ) -> None:
         self.rank = rank
         self.pid = pid
         self.channel = channel

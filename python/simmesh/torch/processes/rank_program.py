@@ -21,6 +21,7 @@ import torch
 from simmesh import _core
 from simmesh.torch import rank_state
 from simmesh.torch.isolation.patches import Patches
+from simmesh.torch.isolation.thread import share_groups
 from simmesh.torch.processes import shared_services
 from simmesh.torch.processes.carried_error import carried
 from simmesh.torch.processes.channel import Channel, ChannelClosed
@@ -123,6 +124,7 @@ def _become_own_process(calls: int) -> None:
     faulthandler.enable(calls)
     faulthandler.register(SHOW_CALLS, calls)
     torch.set_num_threads(1)
+    share_groups()
 
     def exit_with_calls(status: int) -> None:
         if _core.rank() is not None:

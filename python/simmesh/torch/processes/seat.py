@@ -14,7 +14,7 @@ from simmesh.torch import monitored_barrier, rank_state
 from simmesh.torch.processes.carried_error import CarriedError, carried, revived
 from simmesh.torch.processes.channel import Channel, ChannelClosed, channel_pair
 from simmesh.torch.processes.operand_memory import SharedArray
-from simmesh.torch.processes.rank_process import RankProcess
+from simmesh.torch.processes.rank_process import RankProcess, RankProcessEnded
 from simmesh.torch.store_keys import StoreKeys
 
 
@@ -38,15 +38,13 @@ class RankDesk:
         self.groups: list[_core.Group] = []
         self.operations: dict[int, _core.Operation] = {}
         self.facts = Facts()
+        self.is_over = False
         self._under_way: dict[int, None] = {}
-        self._started = 0
 
-    def add(self, operation: _core.Operation) -> int:
-        """Numbers an operation that was started."""
-        self._started += 1
-        self.operations[self._started] = operation
-        self._under_way[self._started] = None
-        return self._started
+    def add(self, number: int, operation: _core.Operation) -> None:
+        """Keeps an operation that was started, under the process's number."""
+        self.operations[number] = operation
+        self._under_way[number] = None
 
     def completed(self) -> list[int]:
         """The operations that completed since the last call."""
@@ -110,12 +108,17 @@ class Seat:
                     _print(*message[1:])
                 elif message[0] == "end":
                     break
+        except RankProcessEnded:
+            process.kill()
+            if self.desk.is_over:  # its threads ended with it
+                raise _core.RankEnded from None
+            raise
         except BaseException:
             process.kill()
             raise
         _, is_value, value, facts = message
         if facts is not None:
-            self.desk.facts = facts
+            self.desk.facts, self.desk.is_over = facts, True
         if self._error is not None and is_value:
             raise revived(self._error)
         if not is_value:
@@ -159,25 +162,26 @@ class Seat:
         return len(self.desk.groups) - 1, group.rank, group.size, group.name
 
     def collective(
-        self, group: int, inputs: list[SharedArray], outputs: list[SharedArray], op: str,
-        **options: Any,
-    ) -> int:  # fmt: skip
-        return self._add(self.desk.groups[group].collective(op, inputs, outputs, **options))
+        self, number: int, group: int, inputs: list[SharedArray], outputs: list[SharedArray],
+        op: str, **options: Any,
+    ) -> None:  # fmt: skip
+        self._add(number, self.desk.groups[group].collective(op, inputs, outputs, **options))
 
     def send(
-        self, group: int, inputs: Sequence[Any], outputs: Sequence[Any], peer: int, tag: int
-    ) -> int:
-        return self._add(self.desk.groups[group].send(inputs[0], peer, tag))
+        self, number: int, group: int, inputs: Sequence[Any], outputs: Sequence[Any], peer: int,
+        tag: int,
+    ) -> None:  # fmt: skip
+        self._add(number, self.desk.groups[group].send(inputs[0], peer, tag))
 
     def recv(
-        self, group: int, inputs: Sequence[Any], outputs: Sequence[Any], peer: int | None, tag: int
-    ) -> int:
-        return self._add(self.desk.groups[group].recv(outputs[0], peer, tag))
+        self, number: int, group: int, inputs: Sequence[Any], outputs: Sequence[Any],
+        peer: int | None, tag: int,
+    ) -> None:  # fmt: skip
+        self._add(number, self.desk.groups[group].recv(outputs[0], peer, tag))
 
-    def _add(self, operation: _core.Operation) -> int:
-        number = self.desk.add(operation)
+    def _add(self, number: int, operation: _core.Operation) -> None:
+        self.desk.add(number, operation)
         self._seats.let_run_ahead()
-        return number
 
     def wait(self, number: int, timeout: float | None) -> tuple[bool, int | None]:
         operation = self.desk.operations[number]
@@ -263,7 +267,7 @@ def _number_of_shared(name: str) -> int:
 def _in_words(name: str, arguments: tuple[Any, ...]) -> str:
     """A request as reports name it."""
     if name == "collective":
-        return str(arguments[3])
+        return str(arguments[4])
     if name == "store":
         return f"store {arguments[1]}"
     return name

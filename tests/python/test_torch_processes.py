@@ -14,6 +14,7 @@ import torch.distributed as dist
 
 import process_programs
 import simmesh
+from simmesh.torch import run
 from simmesh.torch.processes.rank_program import Unsent
 
 PROGRAMS = (
@@ -187,7 +188,7 @@ def test_prints_come_in_the_order_of_turns(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_value_that_pickle_refuses_is_told() -> None:
     """Fails if the run fails, or returns a value that looks like the rank's."""
-    ran = simmesh.spmd_run(threading.Lock, world_size=1, seats="processes")
+    ran = run(lambda rank: threading.Lock(), 1, seats="processes")
     assert ran.outcome.ok, ran.outcome.report
     assert isinstance(ran.results[0], Unsent)
     assert "cannot pickle" in ran.results[0].reason

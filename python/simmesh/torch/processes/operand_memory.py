@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 #: Bytes of address space for each rank. Pages are taken as they are used.
@@ -64,7 +64,8 @@ class _Operation:
     inputs: list[tuple[int, int, int]]
     outputs: list[tuple[int, int, int]]
     storages: list[int]
-    tensors: Sequence[Any] = field(default_factory=list)
+    tensors: Sequence[Any]
+    has_started: bool = False
 
 
 class OperandMemory:
@@ -97,6 +98,14 @@ class OperandMemory:
         self._operations[self._count] = operation
         return self._count, given, taken
 
+    def started(self, number: int) -> None:
+        """Says that the start of an operation has returned. Before that it may complete while
+        another thread of the rank has the turn, and its results be told later.
+        """
+        operation = self._operations.get(number)
+        if operation is not None:
+            operation.has_started = True
+
     def drop(self, number: int) -> None:
         """Forgets an operation that could not start."""
         operation = self._operations.pop(number, None)
@@ -106,7 +115,7 @@ class OperandMemory:
     def give(self) -> None:
         """Copies the operands of all operations under way, as they are now."""
         for operation in self._operations.values():
-            for own, shared, size in operation.inputs:
+            for own, shared, size in operation.inputs if operation.has_started else ():
                 _copy(shared, own, size)
 
     def take(self, completed: Sequence[int]) -> None:

@@ -102,6 +102,7 @@ class RankCore:
         except BaseException:
             self.memory.drop(number)
             raise
+        self.memory.started(number)
         return RankOperation(self, number)
 
     def tell(self, *message: Any) -> None:

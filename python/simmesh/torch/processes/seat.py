@@ -20,7 +20,7 @@ from simmesh.torch.store_keys import StoreKeys
 
 @dataclass
 class Facts:
-    """What a rank's process tells of its run at the end."""
+    """The facts that a rank's process tells at its end."""
 
     calls: Any = None
     made_groups: bool = False

@@ -320,6 +320,11 @@ bool Work::is_completed(CallSite site) const {
   Access access{state_->object, Access::Kind::ask};
   rank.run().touch(rank, {&access, 1}, site);
   rank.run().touches().mark_all_sensitive();
+  return has_completed();
+}
+
+bool Work::has_completed() const {
+  if (!state_ || state_->is_taken) return true;
   if (state_->receive) return state_->receive->message.has_value();
   if (state_->message) return state_->group.group().mailbox().was_received(state_->message);
   return state_->arrival.is_complete;

@@ -30,6 +30,10 @@ class Work {
   // schedule chooses first, and the explorer tries both answers.
   bool is_completed(CallSite site = CallSite::here()) const;
 
+  // has_completed is true if the operation has completed by now. It is no point of the schedule, so
+  // a program that acts on it has other results under another schedule.
+  bool has_completed() const;
+
   // wait blocks until the operation has completed and returns its result: the first of several,
   // undefined if it has none. A second wait returns the same.
   Tensor wait(CallSite site = CallSite::here());

@@ -171,6 +171,9 @@ void bind_operation(nb::module_& module) {
       .def("is_completed", &Operation::is_completed,
            "Says whether wait would return at once; the schedule chooses first.")
       .def_prop_ro(
+          "has_completed", [](const Operation& self) { return self.work.has_completed(); },
+          "True if the operation has completed by now. This is no point of the schedule.")
+      .def_prop_ro(
           "source", [](const Operation& self) { return self.work.source(); },
           "After the wait for a receive: the index in the group of who sent it.");
 }

@@ -9,6 +9,7 @@ namespace simmesh::python {
 void bind_errors(nanobind::module_& module);
 void bind_ranks(nanobind::module_& module);
 void bind_operations(nanobind::module_& module);
+void bind_processes(nanobind::module_& module);
 void bind_command(nanobind::module_& module);
 void bind_examination(nanobind::module_& module);
 void bind_findings(nanobind::module_& module);

@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
   simmesh::python::bind_errors(module);
   simmesh::python::bind_ranks(module);
   simmesh::python::bind_operations(module);
+  simmesh::python::bind_processes(module);
   simmesh::python::bind_command(module);
   simmesh::python::bind_examination(module);
   simmesh::python::bind_findings(module);

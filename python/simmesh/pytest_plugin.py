@@ -38,7 +38,7 @@ from simmesh import one_device, replay_file, rules
 from simmesh.exploration import CERTIFICATE
 from simmesh.findings import Findings
 from simmesh.one_device import Comparison
-from simmesh.spmd import Options, Result, check, settings, spmd_run
+from simmesh.spmd import SEATS, Options, Result, check, settings, spmd_run
 
 _left: list[str] = []
 
@@ -75,6 +75,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
              "buffers under way",
     )  # fmt: skip
     group.addoption(
+        "--simmesh-seats", choices=SEATS, default="threads",
+        help="the ranks of tests: threads of this process, or processes forked from it",
+    )  # fmt: skip
+    group.addoption(
         "--simmesh-replay", metavar="FILE", help="run a test under the schedule in FILE"
     )
     group.addoption(
@@ -107,6 +111,7 @@ def pytest_configure(config: pytest.Config) -> None:
     _explored.clear()
     settings.explored = lambda name, found: _explored.setdefault(found.text(), []).append(name)
     settings.local = config.getoption("--simmesh-local")
+    settings.seats = config.getoption("--simmesh-seats")
     cache = getattr(config, "cache", None)
     if cache is not None:
         settings.folder = Path(cache.mkdir("simmesh"))
@@ -170,6 +175,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     settings.certificate = True
     settings.explored = lambda name, found: None
     settings.local = "plain"
+    settings.seats = "threads"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

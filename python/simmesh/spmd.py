@@ -32,6 +32,9 @@ _WHOLE_NUMBERS = (
 # The options that say how many runs there are.
 _OF_MANY_RUNS = ("schedules", "explore", "classes_max", "certificate", "jobs")
 
+#: Where ranks have their seats: threads of this process, or processes forked from it.
+SEATS = ("threads", "processes")
+
 #: The ways in which the types of plain tensors are checked.
 TYPED = ("strict", "permissive", "strict, global", "permissive, global")
 
@@ -46,7 +49,8 @@ class SpmdFailure(AssertionError):
 class Settings:
     """The options of the test runner: the number of schedules, what is explored and by how many
     processes, whether one run may prove all schedules, the operators of ranks where a program
-    doesn't choose them, one test to replay, and the folder for replays.
+    doesn't choose them, whether ranks are threads or processes, one test to replay, and the folder
+    for replays.
 
     ``explored`` is called with the result of each exploration that didn't fail.
     """
@@ -57,6 +61,7 @@ class Settings:
     jobs: int | None = None
     explored: Callable[[str, Exploration], None] = lambda name, found: None
     local: str = "plain"
+    seats: str = "threads"
     replay: Replay | None = None
     folder: Path = field(default_factory=lambda: Path(tempfile.gettempdir()) / "simmesh")
     spoiled: str | None = None
@@ -86,6 +91,8 @@ class Options:
     check_accesses: bool = True
     typed: str | None = None
     device: str = "cpu"
+    seats: str = field(default_factory=lambda: settings.seats)
+    run_ahead: bool = True
 
     def __post_init__(self) -> None:
         """Raises ValueError for options that are out of range. The run checks the names of
@@ -122,6 +129,10 @@ class Options:
             )
         if self.device not in ("cpu", "cuda"):
             raise ValueError(f"[python/spmd] device: expected 'cpu' or 'cuda', got {self.device!r}")
+        if self.seats not in SEATS:
+            raise ValueError(
+                f"[python/spmd] seats: expected {' or '.join(map(repr, SEATS))}, got {self.seats!r}"
+            )
         if isinstance(self.isolate, str):
             raise ValueError(
                 f"[python/spmd] isolate: expected a list of names, got the text {self.isolate!r}"
@@ -182,7 +193,8 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     The options are ``world_size``, ``schedules``, ``explore``, ``classes_max``, ``certificate``,
     ``jobs``, ``arithmetic``, ``release``, ``seed``,
     ``isolate``, ``timeout`` (in seconds of wall time for which a rank keeps the turn), ``backend``,
-    ``allow_strided``, ``local``, ``check_accesses``, ``typed`` and ``device``. With
+    ``allow_strided``, ``local``, ``check_accesses``, ``typed``, ``device``, ``seats`` and
+    ``run_ahead``. With ``seats="processes"`` each rank is a process. With
     ``local="exact"`` every sharding has the bits of one device, and accesses to buffers of
     operations that were not waited for are reported unless ``check_accesses`` is False.
     ``typed="strict"`` checks the types that plain tensors have on mesh axes. ``device="cuda"``
@@ -331,6 +343,7 @@ def _trial(
         isolate=options.isolate, watch=watch, watched=program, search=search,
         allow_strided=options.allow_strided, arithmetic=options.arithmetic, timeout=options.timeout,
         local=options.local, check_accesses=options.check_accesses, device=options.device,
+        seats=options.seats, run_ahead=options.run_ahead,
         reproduce=f"pytest '{test}'" if test else call, **release,
     )  # fmt: skip
     if ran.outcome.kind == "blocked":
@@ -423,7 +436,7 @@ def _call(program: Callable[[], Any], text: str, seed: int, options: Options) ->
     for each in fields(Options):
         value = getattr(options, each.name)
         is_named = each.name in ("world_size", "arithmetic", "seed")
-        default = settings.local if each.name == "local" else each.default
+        default = getattr(settings, each.name) if each.name in ("local", "seats") else each.default
         if each.name not in _OF_MANY_RUNS and (is_named or value != default):
             words[each.name] = value
     named = [f"{name}={value!r}" for name, value in words.items()]

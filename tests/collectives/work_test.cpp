@@ -51,6 +51,23 @@ TEST(Work, AnEmptyOneCannotBeWaitedFor) {
   EXPECT_THROW(work.wait(), Error);
 }
 
+TEST(Work, CompletionIsSeenWithoutAStep) {
+  run_every_schedule(2, [](Rank& rank) {
+    ProcessGroup world = ProcessGroup::world();
+    if (rank.id() == 0) {
+      Work work = irecv({1}, DType::float32, {.peer = 1}, world);
+      EXPECT_FALSE(work.has_completed());
+      barrier(world);
+      work.wait();
+      EXPECT_TRUE(work.has_completed());
+    } else {
+      barrier(world);
+      send(full({1}, DType::float32, 5), {.peer = 0}, world);
+    }
+  });
+  EXPECT_TRUE(Work().has_completed());
+}
+
 TEST(Work, MessagesCanBeOvertaken) {
   run_every_schedule(2, [](Rank& rank) {
     ProcessGroup world = ProcessGroup::world();

@@ -15,6 +15,7 @@ from typing import Any
 from simmesh import _core
 from simmesh.exploration import Exploration, Trial, explore, explore_all
 from simmesh.findings import Findings, add_option
+from simmesh.spmd import SEATS
 from simmesh.torch import Run, Schedule, run, schedules_to_try, torchrun_environment
 from simmesh.torch.failure_text import failure_text, notes
 from simmesh.torch.schedules import FIFO
@@ -183,6 +184,7 @@ class _Trials:
             isolate=more.pop("isolate", options.isolate), timeout=options.timeout,
             local=options.local, allow_strided=options.allow_strided,
             check_accesses=not options.no_check_accesses, device=options.device,
+            seats=options.seats, run_ahead=not options.no_run_ahead,
             reproduce=_command(options, schedule), **more,
         )  # fmt: skip
         self.made_groups |= ran.made_groups
@@ -231,6 +233,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="how the operators of ranks are computed")  # fmt: skip
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu",
                         help="cuda: the names of CUDA lead to the CPU")  # fmt: skip
+    parser.add_argument("--seats", choices=SEATS, default="threads",
+                        help="ranks are threads of this process, or processes")  # fmt: skip
+    parser.add_argument("--no-run-ahead", action="store_true",
+                        help="let processes compute one at a time")  # fmt: skip
     parser.add_argument("--no-check-accesses", action="store_true",
                         help="let exact ranks use buffers of operations under way")  # fmt: skip
     parser.add_argument("--isolate", action="append", default=[], metavar="PACKAGE",
@@ -266,6 +272,8 @@ def _command(options: argparse.Namespace, schedule: Any) -> str:
              "--seed", str(options.seed), *["--allow-strided"] * options.allow_strided,
              *["--local", "exact"] * (options.local == "exact"),
              *["--device", "cuda"] * (options.device == "cuda"),
+             *["--seats", "processes"] * (options.seats == "processes"),
+             *["--no-run-ahead"] * options.no_run_ahead,
              *["--no-check-accesses"] * options.no_check_accesses,
              *(word for name in options.isolate for word in ("--isolate", name)),
              *(["--ranks-per-node", str(per_node)] if (per_node := options.ranks_per_node) else []),

@@ -15,6 +15,20 @@ from simmesh.torch.rank_state import Group
 _DEFAULT_MS = 1_800_000
 
 
+#: The members of a group, its name, and the number of the barrier.
+Key = tuple[tuple[int, ...], str, int]
+
+
+class _Members:
+    """The group of a barrier, as one of its members sees it."""
+
+    def __init__(self, members: tuple[int, ...], name: str, rank: int) -> None:
+        self.members = members
+        self.name = name
+        self.rank = rank
+        self.size = len(members)
+
+
 class _Gathering:
     """One barrier of a group: the seats of those who have come, and how it ended once rank 0
     knows.
@@ -35,23 +49,31 @@ def monitored_barrier(
     The other ranks learn from rank 0 how it ended. With ``wait_all_ranks`` rank 0 names all missing
     ranks, otherwise the first.
     """
-    state = rank_state.of_rank()
     group.monitored_barriers += 1
     key = (tuple(group.members), group.name, group.monitored_barriers)
-    gathering = state.shared.gatherings.setdefault(key, _Gathering(f"monitored_barrier {key}"))
+    meet(key, group.rank, timeout, wait_all_ranks)
+
+
+def meet(key: Key, rank: int, timeout: int, wait_all_ranks: bool) -> None:
+    """Lets a member come to the barrier that the key names, and blocks as
+    ``monitored_barrier``.
+    """
+    gatherings = rank_state.of_rank().shared.gatherings
+    gathering = gatherings.setdefault(key, _Gathering(f"monitored_barrier {key}"))
     _core.touch(gathering.object)
     seat = _core.seat()
     assert seat is not None
-    gathering.arrived[group.rank] = seat
+    gathering.arrived[rank] = seat
     end = None if timeout in (_DEFAULT_MS, -1) else _core.virtual_time() + timeout / 1000
-    if group.rank == 0:
+    group = _Members(key[0], key[1], rank)
+    if rank == 0:
         _await_all(group, gathering, end, timeout, wait_all_ranks)
     else:
         _await_verdict(group, gathering, end, timeout)
 
 
 def _await_all(
-    group: Group, gathering: Any, end: float | None, timeout: int, wait_all_ranks: bool
+    group: _Members, gathering: Any, end: float | None, timeout: int, wait_all_ranks: bool
 ) -> None:
     while len(gathering.arrived) < group.size:
         missing = [rank for rank in range(group.size) if rank not in gathering.arrived]
@@ -77,7 +99,7 @@ def _await_all(
     )
 
 
-def _await_verdict(group: Group, gathering: Any, end: float | None, timeout: int) -> None:
+def _await_verdict(group: _Members, gathering: Any, end: float | None, timeout: int) -> None:
     if 0 in gathering.arrived:
         _core.unpark(gathering.arrived[0])
     while gathering.passed is None:
@@ -93,7 +115,7 @@ def _await_verdict(group: Group, gathering: Any, end: float | None, timeout: int
         )
 
 
-def _park(group: Group, gathering: Any, missing: list[int], end: float | None) -> bool:
+def _park(group: _Members, gathering: Any, missing: list[int], end: float | None) -> bool:
     left = None if end is None else max(0.0, end - _core.virtual_time())
     return _core.park(
         "monitored_barrier",

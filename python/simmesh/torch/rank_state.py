@@ -12,6 +12,7 @@ from simmesh import _core
 from simmesh.torch.calls import Calls
 from simmesh.torch.held_works import HeldWorks
 from simmesh.torch.joint_calls import JointCalls
+from simmesh.torch.store_keys import StoreKeys
 
 
 class StartedWork(Protocol):
@@ -82,13 +83,18 @@ class SharedState:
         self.timeout = timeout
         self.seed = seed
         self.allows_strided = allows_strided
-        self.stores: dict[str, dict[str, bytes]] = {}
+        self._keys: dict[str, StoreKeys] = {}
         self.foreign: list[threading.Thread] = []
-        self.store_waiters: dict[str, set[int]] = {}
         self.gatherings: dict[Any, Any] = {}
         self.joint_calls = JointCalls()
         # The things that ranks used and no schedule knows of, with the first use in words.
         self.unwatched: dict[str, str] = {}
+        # The values of ``simmesh.Shared`` of ranks that are processes.
+        self.values: dict[str, Any] = {}
+
+    def keys_of(self, place: str) -> StoreKeys:
+        """The keys of the stores that name a place."""
+        return self._keys.setdefault(place, StoreKeys(place))
 
 
 class _Recent(threading.local):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from simmesh import _core
-from simmesh.spmd import RANKS_MAX
+from simmesh.spmd import RANKS_MAX, SEATS
 from simmesh.torch import cuda, groups, kernels, operators, rank_state, unwatched
 from simmesh.torch.blocked_rank import end_at_exit
 from simmesh.torch.calls import Calls
@@ -85,6 +85,8 @@ def run(
     device: str = "cpu",
     watch: str | None = None,
     watched: Any = None,
+    seats: str = "threads",
+    run_ahead: bool = True,
     **options: Any,
 ) -> Run:
     """Runs ``body(rank)`` on every rank. ``options`` are those of the core: arithmetic, release,
@@ -104,6 +106,9 @@ def run(
     of, from the variables of the function ``watched`` on. ``watch="asks"`` lets the schedule choose
     at accesses to buffers under way, and ``watch="all"`` does both.
 
+    ``seats="processes"`` forks a process for each rank, which has its own memory. With
+    ``run_ahead`` processes compute at the same time while nothing of it depends on other ranks.
+
     Runs of several threads of the host follow one another. Raises ValueError for more ranks than
     there can be threads.
     """
@@ -116,46 +121,117 @@ def run(
         raise ValueError(
             f"[torch/run] ranks: expected 1 to {RANKS_MAX}, since each is a thread, got {ranks}"
         )
-    results: list[Any] = [None] * ranks
-    threads_of_ranks: dict[int, int] = {}
-    operators_of_ranks = functools.partial(_operators, local, check_accesses, device, watch)
-
-    def run_rank(rank: int) -> None:
-        threads_of_ranks[rank] = threading.get_ident()
-        with rank_thread():
-            state = rank_state.of_rank()
-            state.operators = operators_of_ranks
-            state.process_id = threading.get_native_id()
-            with state.operators():
-                results[rank] = body(rank)
-                threads.end_of_program()
-            state.shared.joint_calls.end(rank)
-
+    _expect_seats(seats, local)
     schedule = Schedule(schedule) if isinstance(schedule, str) else schedule
     variables = environment or (lambda rank: torchrun_environment(rank, ranks))
     timeout = options.setdefault("timeout", 60.0)
     shared = {
         "ranks": ranks, "seed": seed, "allows_strided": allow_strided, "timeout": timeout
     }  # fmt: skip
-    with _ONE_RUN, _isolation(shared, variables, isolate, device, watch) as swap:
-        looks = _Looks(watched or body, swap) if watch in ("notes", "all") else None
-        outcome = _core.run(
-            run_rank, ranks=ranks, schedule=schedule.text, seed=schedule.seed,
-            switched=looks or swap.switched, explain=rank_state.explain_standstill, **options,
-        )  # fmt: skip
-        made_groups = rank_state.made_groups()
-        calls = rank_state.calls_of_ranks()
-        noted = rank_state.unwatched() if looks is None else looks.noted()
-        if watch and local == "exact" and not check_accesses:
-            noted = (*noted, "accesses to buffers under way were not checked")
-        isolated = tuple(packages.isolated())
-        if outcome.ok:
+    program = _Program(
+        body, shared, functools.partial(_operators, local, check_accesses, device, watch)
+    )
+    options.update(ranks=ranks, schedule=schedule.text, seed=schedule.seed)
+    isolation = functools.partial(_isolation, shared, variables, isolate, device, watch, seats)
+    with _ONE_RUN:
+        if seats == "processes":
+            ran = program.run_processes(isolation, run_ahead and watch is None, options)
+        else:
+            looks = (watched or body) if watch in ("notes", "all") else None
+            ran = program.run_threads(isolation, looks, options)
+        if ran.outcome.ok:
             packages.check_all_were_there(
                 [each for each in isolate if isinstance(each, str) and packages.is_package(each)]
             )
-    if outcome.kind == "blocked" and outcome.rank in threads_of_ranks:
-        end_at_exit(threads_of_ranks[outcome.rank])
-    return Run(outcome, results, made_groups, isolated, calls, noted)
+    if watch and local == "exact" and not check_accesses:
+        ran.unwatched = (*ran.unwatched, "accesses to buffers under way were not checked")
+    if ran.outcome.kind == "blocked" and ran.outcome.rank in program.threads:
+        end_at_exit(program.threads[ran.outcome.rank])
+    return ran
+
+
+def _expect_seats(seats: str, local: str) -> None:
+    """Raises ValueError for seats that there aren't, and for options that they don't have."""
+    if seats not in SEATS:
+        raise ValueError(f"[torch/run] seats: expected {' or '.join(SEATS)}, got {seats!r}")
+    if seats == "processes" and local == "exact":
+        raise ValueError(
+            "[torch/run] seats: expected 'threads' with local='exact', whose exact values ranks "
+            "exchange in one process, got 'processes'"
+        )
+
+
+class _Program:
+    """The program of the ranks of one run, with threads or processes as their seats."""
+
+    def __init__(
+        self, body: Callable[[int], Any], shared: dict[str, Any], operators: Callable[[], Any]
+    ) -> None:
+        self._body = body
+        self._shared = shared
+        self._operators = operators
+        self.threads: dict[int, int] = {}
+        self._results: list[Any] = [None] * shared["ranks"]
+
+    def run_threads(
+        self, isolation: Callable[[], Any], looked_at: Any, options: dict[str, Any]
+    ) -> Run:
+        """Runs the program in threads; looks at variables from ``looked_at`` on, unless None."""
+        with isolation() as swap:
+            looks = _Looks(looked_at, swap) if looked_at is not None else None
+
+            def run_rank(rank: int) -> None:
+                self.threads[rank] = threading.get_ident()
+                self._results[rank] = self._run_rank(rank)
+
+            outcome = _core.run(
+                run_rank, switched=looks or swap.switched, explain=rank_state.explain_standstill,
+                **options,
+            )  # fmt: skip
+            noted = rank_state.unwatched() if looks is None else looks.noted()
+            return Run(
+                outcome, self._results, rank_state.made_groups(), tuple(packages.isolated()),
+                rank_state.calls_of_ranks(), noted,
+            )  # fmt: skip
+
+    def run_processes(
+        self, isolation: Callable[[], Any], run_ahead: bool, options: dict[str, Any]
+    ) -> Run:
+        """Runs the program in processes, whose seats wait for them."""
+        from simmesh.torch.processes.rank_processes import RankProcesses
+
+        ranks = options["ranks"]
+        processes = RankProcesses(ranks, options["timeout"], run_ahead)
+
+        def run_rank(rank: int) -> None:
+            self._results[rank] = processes.run_rank(rank)
+
+        try:
+            # The processes keep what replaces functions in ranks.
+            with isolation() as swap:
+                processes.fork(self._run_rank, lambda rank: swap.switched(rank, rank))
+                isolated = tuple(packages.isolated())
+            rank_state.begin(**self._shared)
+            # Seats look at the time themselves, since a process can be ended.
+            outcome = _core.run(
+                run_rank, explain=rank_state.explain_standstill, **{**options, "timeout": 0.0}
+            )
+            calls, made_groups, noted = processes.tell_states()
+        finally:
+            rank_state.end()
+            processes.end()
+        return Run(outcome, self._results, made_groups, isolated, calls, noted)
+
+    def _run_rank(self, rank: int) -> Any:
+        with rank_thread():
+            state = rank_state.of_rank()
+            state.operators = self._operators
+            state.process_id = threading.get_native_id()
+            with state.operators():
+                result = self._body(rank)
+                threads.end_of_program()
+            state.shared.joint_calls.end(rank)
+        return result
 
 
 class _Looks:
@@ -221,13 +297,14 @@ def _isolation(
     isolate: Sequence[str | tuple[Any, str]],
     device: str,
     watch: str | None,
+    seats: str,
 ) -> Iterator[Swap]:
     patches = Patches()
     environment = Environment(variables)
     handlers = HandlerLists()
     with isolated_groups(), sharding_caches.own_strategies():
         try:
-            catalogue.install(patches)
+            catalogue.install(patches, in_one_process=seats == "threads")
             if device == "cuda":
                 cuda.install(patches)
             if watch is not None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, Callable
+from typing import Any
 
 import torch.distributed as dist
 
-from simmesh import _core
-from simmesh.shared import number_of
 from simmesh.torch import rank_state
 
 
@@ -18,21 +16,14 @@ def _bytes(value: str | bytes | Sequence[int]) -> bytes:
 
 
 class RankStore(dist.Store):
-    """A store that all ranks of a run share if they name the same ``place``.
-
-    Every operation is a point of the schedule. Waiting gives the turn away; it ends by a timeout of
-    virtual time only if the caller names one, otherwise the report of a deadlock names the missing
-    keys.
-    """
+    """A store that all ranks of a run share if they name the same ``place``."""
 
     def __init__(self, place: str = "default") -> None:
         super().__init__()
         state = rank_state.of_rank()
         state.stores.append(self)
         self._place = place
-        self._values = state.shared.stores.setdefault(place, {})
-        self._object = number_of(f"store {place}")
-        self._waiters = state.shared.store_waiters.setdefault(place, set())
+        self._keys = state.shared.keys_of(place)
         self._timeout = timedelta(seconds=300)
 
     @property
@@ -46,18 +37,13 @@ class RankStore(dist.Store):
         return RankStore(self._place)
 
     def set(self, key: str, value: str | bytes | Sequence[int]) -> None:
-        _core.touch(self._object)
-        self._write(key, _bytes(value))
+        self._keys.set(key, _bytes(value))
 
     def get(self, key: str) -> bytes:
-        self.wait([key])
-        return self._values[key]
+        return self._keys.get(key)
 
     def add(self, key: str, value: int) -> int:
-        _core.touch(self._object)
-        total = int(self._values.get(key, b"0")) + value
-        self._write(key, str(total).encode())
-        return total
+        return self._keys.add(key, value)
 
     def compare_set(
         self, key: str, expected_value: str | bytes, desired_value: str | bytes
@@ -65,50 +51,31 @@ class RankStore(dist.Store):
         """Writes if the key has the expected value, or is missing and nothing is expected.
         Returns the value that is there.
         """
-        _core.touch(self._object)
-        expected, desired = _bytes(expected_value), _bytes(desired_value)
-        found = self._values.get(key)
-        if found == expected or (found is None and not expected):
-            self._write(key, desired)
-            return desired
-        return expected if found is None else found
+        return self._keys.compare_set(key, _bytes(expected_value), _bytes(desired_value))
 
     def check(self, keys: Sequence[str]) -> bool:
-        _core.touch(self._object, "ask")
-        return all(key in self._values for key in keys)
+        return self._keys.check(list(keys))
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        _core.touch(self._object, "ask")
-        self._wait_until(
-            lambda: all(key in self._values for key in keys),
-            lambda: f"for {[key for key in keys if key not in self._values]}",
-            timeout,
-        )
+        self._keys.wait(list(keys), timeout)
 
     def delete_key(self, key: str) -> bool:
-        _core.touch(self._object)
-        return self._values.pop(key, None) is not None
+        return self._keys.delete_key(key)
 
     def num_keys(self) -> int:
-        _core.touch(self._object, "ask")
-        return len(self._values)
+        return self._keys.num_keys()
 
     def list_keys(self) -> list[str]:
-        _core.touch(self._object, "ask")
-        return list(self._values)
+        return self._keys.list_keys()
 
     def append(self, key: str, value: str | bytes) -> None:
-        _core.touch(self._object)
-        self._write(key, self._values.get(key, b"") + _bytes(value))
+        self._keys.append(key, _bytes(value))
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        self.wait(keys)
-        return [self._values[key] for key in keys]
+        return self._keys.multi_get(list(keys))
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
-        _core.touch(self._object)
-        for key, value in zip(keys, values):
-            self._write(key, _bytes(value))
+        self._keys.multi_set(list(keys), [_bytes(value) for value in values])
 
     def has_extended_api(self) -> bool:
         return True
@@ -121,37 +88,6 @@ class RankStore(dist.Store):
     multiGet = multi_get
     multiSet = multi_set
     hasExtendedApi = has_extended_api
-
-    def _write(self, key: str, value: bytes) -> None:
-        self._values[key] = value
-        for seat in sorted(self._waiters):
-            _core.unpark(seat)
-
-    def _wait_until(
-        self, ready: Callable[[], bool], what: Callable[[], str], timeout: timedelta | None
-    ) -> None:
-        seat = _core.seat()
-        assert seat is not None
-        end = None if timeout is None else _core.virtual_time() + timeout.total_seconds()
-        while not ready():
-            left = None if end is None else max(0.0, end - _core.virtual_time())
-            self._waiters.add(seat)
-            try:
-                woken = _core.park(
-                    "store wait",
-                    f"{what()} in {self._place}",
-                    timeout=left,
-                    object=self._object,
-                    access="ask",
-                )
-            finally:
-                self._waiters.discard(seat)
-            if not woken and not ready():
-                raise dist.DistStoreError(
-                    f"[torch/store] wait timeout after {timeout}, keys: expected them in "
-                    f"{self._place}, got none "
-                    f"{what()}"
-                )
 
 
 class RankFileStore(RankStore):

@@ -75,6 +75,17 @@ _PATCHED = (
     ("torch.distributed.fsdp._fully_shard._fsdp_state", "FSDPState"),
 )
 
+_INSTALLED: tuple[Any, ...] = (
+    locks, mocks, process_locks, threads, async_save, context_parallel, copied_views, reduction,
+    rank_future, clock, waiting, compilation, profiler, process_id, entropy, rank_logging,
+    environment, working_directory, packages, pickles, plans, sharding_caches,
+)  # fmt: skip
+# A rank that is a process has these for itself.
+_OF_ONE_PROCESS = (
+    mocks, process_locks, compilation, profiler, process_id, working_directory, plans,
+    sharding_caches,
+)  # fmt: skip
+
 
 def parts(
     seed: int,
@@ -134,8 +145,10 @@ def _watched() -> Watched:
     return Watched(owners)
 
 
-def install(patches: Patches) -> None:
-    """Replaces, for ranks, functions that would block the process or open a file or port."""
+def install(patches: Patches, in_one_process: bool = True) -> None:
+    """Replaces, for ranks, functions that would block the process or open a file or port; for ranks
+    ``in_one_process`` also those that use what a process has one of.
+    """
     replacements: list[tuple[str, Callable[..., Any]]] = [
         ("rendezvous", groups.rendezvous),
         ("_new_process_group_helper", groups.new_process_group),
@@ -154,25 +167,6 @@ def install(patches: Patches) -> None:
     groups.install_names(patches)
     groups.install_coalescing(patches)
     groups.install_logging(patches)
-    locks.install(patches)
-    mocks.install(patches)
-    process_locks.install(patches)
-    threads.install(patches)
-    async_save.install(patches)
-    context_parallel.install(patches)
-    copied_views.install(patches)
-    reduction.install(patches)
-    rank_future.install(patches)
-    clock.install(patches)
-    waiting.install(patches)
-    compilation.install(patches)
-    profiler.install(patches)
-    process_id.install(patches)
-    entropy.install(patches)
-    rank_logging.install(patches)
-    environment.install(patches)
-    working_directory.install(patches)
-    packages.install(patches)
-    pickles.install(patches)
-    plans.install(patches)
-    sharding_caches.install(patches)
+    for module in _INSTALLED:
+        if in_one_process or module not in _OF_ONE_PROCESS:
+            module.install(patches)

@@ -58,7 +58,19 @@ def started_thread() -> Iterator[None]:
         try:
             yield
         finally:
-            _unregister_all_process_groups()
+            if _each_has_groups:
+                _unregister_all_process_groups()
+
+
+# False in a process that is one rank.
+_each_has_groups = True
+
+
+def share_groups() -> None:
+    """Lets the threads of this process, which is one rank, have one C++ registry of groups."""
+    global _each_has_groups
+    _each_has_groups = False
+    torch._C._distributed_c10d._set_thread_isolation_mode(False)
 
 
 @contextmanager

@@ -7,10 +7,13 @@ from __future__ import annotations
 import sys
 
 from simmesh._core import command
+from simmesh.termination import end_children_on_sigterm
 
 
 def main() -> int:
     """Runs the command that sys.argv names and returns its exit status."""
+    if sys.argv[1:2] in (["record"], ["torchrun"], ["accelerate"], ["deepspeed"]):
+        end_children_on_sigterm()
     if sys.argv[1:2] == ["record"]:
         from simmesh.recording_command import run
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from simmesh import _core
 from simmesh.exploration import Exploration, Trial, explore, explore_all
+from simmesh.termination import end_children_on_sigterm
 from simmesh.torch import Run, Schedule, run, schedules_to_try, torchrun_environment
 from simmesh.torch.failure_text import failure_text, notes
 from simmesh.torch.schedules import FIFO
@@ -269,4 +270,5 @@ def _command(options: argparse.Namespace, schedule: Any) -> str:
 
 
 if __name__ == "__main__":
+    end_children_on_sigterm()
     sys.exit(main())

@@ -27,6 +27,7 @@ from simmesh.torch import (
     checked_groups,
     context_parallel,
     copied_views,
+    gloo_groups,
     groups,
     rank_future,
     reduction,
@@ -153,7 +154,9 @@ def install(patches: Patches) -> None:
     groups.install_backends(patches)
     groups.install_names(patches)
     groups.install_coalescing(patches)
+    groups.install_timeouts(patches)
     groups.install_logging(patches)
+    gloo_groups.install(patches)
     locks.install(patches)
     mocks.install(patches)
     process_locks.install(patches)

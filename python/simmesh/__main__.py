@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from simmesh._core import command
+from simmesh.termination import end_children_on_sigterm
 
 
 def main() -> int:
@@ -20,6 +21,8 @@ def main() -> int:
         from simmesh.gates_command import run as gates
 
         return gates(sys.argv[2:])
+    if sys.argv[1:2] in (["record"], ["torchrun"], ["accelerate"], ["deepspeed"]):
+        end_children_on_sigterm()
     if sys.argv[1:2] == ["record"]:
         from simmesh.recording_command import run
 

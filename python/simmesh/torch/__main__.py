@@ -16,6 +16,7 @@ from simmesh import _core
 from simmesh.exploration import Exploration, Trial, explore, explore_all
 from simmesh.findings import Findings, add_option
 from simmesh.spmd import SEATS
+from simmesh.termination import end_children_on_sigterm
 from simmesh.torch import Run, Schedule, run, schedules_to_try, torchrun_environment
 from simmesh.torch.failure_text import failure_text, notes
 from simmesh.torch.schedules import FIFO
@@ -282,4 +283,5 @@ def _command(options: argparse.Namespace, schedule: Any) -> str:
 
 
 if __name__ == "__main__":
+    end_children_on_sigterm()
     sys.exit(main())

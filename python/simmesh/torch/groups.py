@@ -181,6 +181,28 @@ def split_group(
     return child
 
 
+def make_unregistered(store: Any, rank: int, size: int, name: str) -> Any:
+    """A group of gloo that torch.distributed doesn't know, as a program makes one by a class."""
+    state = rank_state.of_rank()
+    return _make(state, _default_members(state, size, rank, store), store, name, None, "gloo")
+
+
+def share_group(register: Any, process_group: Any, made: Any) -> None:
+    """Lets ``process_group``, which a program made itself, be the group of ``made`` as well."""
+    state = rank_state.of_rank()
+    group = state.groups.get(made)
+    if group is None:
+        raise RuntimeError(
+            f"[torch/groups] rank {state.rank}: _register_backend: expected a backend, or a group "
+            f"that this rank made, got {made}"
+        )
+    kind = dist.ProcessGroup.BackendType.CUSTOM
+    process_group._set_default_backend(kind)
+    register(process_group, torch.device("cpu"), kind, made._get_backend(torch.device("cpu")))
+    state.groups[process_group] = group
+    _made.add(process_group)
+
+
 def _default_members(state: RankState, size: int, rank: int, store: Any) -> list[int]:
     # Every rank of the run in its order is the usual case and needs no exchange.
     if size == state.shared.ranks and rank == state.rank:
@@ -303,6 +325,19 @@ def install_names(patches: Patches) -> None:
 def _name(of_torch: Any, process_group: Any) -> str:
     group = _own_group(process_group)
     return str(of_torch(process_group)) if group is None else group.backend
+
+
+def install_timeouts(patches: Patches) -> None:
+    """Lets a program set the timeout of a rank's group, which is one of the run's time."""
+    patches.around_in_ranks(dist.ProcessGroup, "set_timeout", _set_timeout)
+
+
+def _set_timeout(of_torch: Any, process_group: Any, timeout: timedelta) -> None:
+    group = _own_group(process_group)
+    if group is None:
+        of_torch(process_group, timeout)
+    else:
+        group.timeout = timeout.total_seconds()
 
 
 def install_coalescing(patches: Patches) -> None:

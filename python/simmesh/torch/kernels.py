@@ -64,15 +64,17 @@ def _reduction(operator: Any) -> dict[str, Any]:
 def _work(
     group: Group,
     operations: Sequence[_core.Operation],
-    results: Tensors,
+    results: list[Any],
     timeout: int = -1,
     source: Callable[[], int | None] | None = None,
+    name: str = "an operation",
 ) -> Any:
     work = RankWork(
         operations,
         results,
         source=source,
-        timeout=None if timeout < 0 else timeout / 1000,
+        timeout=group.timeout if timeout < 0 else timeout / 1000,
+        what=f"{name} of group {group.name} {group.members}",
     )
     rank_state.of_rank().keep(group, work)
     return work.boxed()
@@ -91,7 +93,7 @@ def _start(
     group: Group, name: str, inputs: Tensors, outputs: Tensors, timeout: int = -1, **options: Any
 ) -> Any:
     operation = _operation(group, name, inputs, outputs, **options)
-    return _work(group, [operation], outputs, timeout)
+    return _work(group, [operation], outputs, timeout, name=name)
 
 
 def _start_reduction(
@@ -104,7 +106,7 @@ def _start_reduction(
     root: int = 0,
 ) -> Any:
     operation = _operation(group, name, inputs, outputs, root=root, **_reduction(operator))
-    return _work(group, [operation], outputs, timeout)
+    return _work(group, [operation], outputs, timeout, name=name)
 
 
 def _single(tensors: Sequence[Any], name: str) -> Any:
@@ -125,10 +127,30 @@ def _reduce_scatter_base(output: torch.Tensor, input: torch.Tensor, group: Group
 
 def _all_gather(outputs: Sequence[Tensors], inputs: Tensors, group: Group,
                 async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    if len(inputs) > 1:  # gloo takes several tensors of a rank, each list gets all of them
+        return outputs, _all_gather_several(outputs, inputs, group, timeout)
     lists = _single(outputs, "all_gather")
     return outputs, _start(
         group, "all_gather_list", [_single(inputs, "all_gather")], lists, timeout
     )
+
+
+def _all_gather_several(
+    outputs: Sequence[Tensors], inputs: Tensors, group: Group, timeout: int
+) -> Any:
+    count = len(inputs)
+    for row in outputs:
+        if len(outputs) != count or len(row) != count * group.size:
+            raise ValueError(
+                f"[torch/kernels] all_gather: expected {count} lists of {count * group.size} "
+                f"tensors, got {len(outputs)} lists, one of {len(row)}"
+            )
+    operations = [
+        _operation(group, "all_gather_list", [tensor], row[index::count])
+        for row in outputs
+        for index, tensor in enumerate(inputs)
+    ]
+    return _work(group, operations, list(outputs), timeout, name="all_gather")
 
 
 def _all_gather_coalesced(
@@ -195,7 +217,25 @@ def _barrier(tensor: torch.Tensor, group: Group, device_ids: Sequence[int],
 
 def _broadcast(tensors: Tensors, group: Group, root: int, root_tensor: int,
                async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    if len(tensors) > 1:  # gloo writes the root's one tensor to all of each rank
+        return tensors, _broadcast_several(tensors, group, root, root_tensor, timeout)
     return tensors, _start(group, "broadcast", tensors, tensors, timeout, root=root)
+
+
+def _broadcast_several(
+    tensors: Tensors, group: Group, root: int, root_tensor: int, timeout: int
+) -> Any:
+    if not 0 <= root_tensor < len(tensors):
+        raise ValueError(
+            f"[torch/kernels] broadcast: expected a root tensor below {len(tensors)}, got "
+            f"{root_tensor}"
+        )
+    sent = tensors[root_tensor]
+    operations = [
+        _operation(group, "broadcast", [sent if group.rank == root else each], [each], root=root)
+        for each in tensors
+    ]
+    return _work(group, operations, tensors, timeout)
 
 
 def _gather(outputs: Sequence[Tensors], inputs: Tensors, group: Group, root: int,

@@ -56,7 +56,8 @@ class Group:
 
     ``members`` are ranks of the run, in the order of the group; ``core`` starts the group's
     operations; ``backend`` is the one that the program names for tensors on the CPU, or else its
-    first. ``allows_strided`` lets tensors pass that this backend would not take.
+    first. ``allows_strided`` lets tensors pass that this backend would not take. ``timeout`` is in
+    seconds of the run's time, for waits that name none; None until the program sets one later.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Group:
         self.rank: int = self.core.rank
         self.size: int = self.core.size
         self.coalesced: list[StartedWork] | None = None
+        self.timeout: float | None = None
         self.monitored_barriers = 0
 
 

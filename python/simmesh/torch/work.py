@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Callable
+from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
@@ -24,11 +24,13 @@ class RankWork(dist.Work):
     def __init__(
         self,
         operations: Sequence[_core.Operation],
-        results: Sequence[torch.Tensor] = (),
+        results: Sequence[Any] = (),
         source: Callable[[], int | None] | None = None,
         timeout: float | None = None,
+        what: str = "an operation",
     ) -> None:
         super().__init__()
+        self._what = what
         self.operations = tuple(operations)
         self.results = list(results)
         self._source = source
@@ -100,8 +102,10 @@ class RankWork(dist.Work):
     def _block(self, seconds: float | None) -> None:
         for operation in self.operations:
             if not operation.wait(seconds):
+                milliseconds = f"{0.0 if seconds is None else seconds * 1000:g}"
                 raise RuntimeError(
-                    f"[torch/work] Timed out: expected the end of {operation} within {seconds} s"
+                    f"[torch/work] rank {rank_state.of_rank().rank}: Timed out waiting "
+                    f"{milliseconds}ms for {self._what} at {_core.call_site()}"
                 )
 
     def _ended(self) -> bool:

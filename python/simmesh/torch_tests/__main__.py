@@ -18,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from simmesh.termination import end_children_on_sigterm
 from simmesh.torch_tests.forked_files import FileRun, Limits, Verdict, run_file
 from simmesh.torch_tests.page import renew_page
 from simmesh.torch_tests.verdict_list import BAD, NOT_RUN, Reasons, VerdictList, read_list
@@ -165,4 +166,5 @@ def _summary(words: Counter[str]) -> str:
 
 
 if __name__ == "__main__":
+    end_children_on_sigterm()
     sys.exit(main())

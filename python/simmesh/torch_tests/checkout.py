@@ -25,8 +25,11 @@ FOLDER = Path("test", "distributed")
 #: Folders whose tests start agents, launchers and servers, with no collective of a rank.
 LEFT_OUT = ("elastic", "launcher", "rpc")
 
-# PyTorch's own runner sets these for the one file.
-_VARIABLES = {"test_distributed_spawn.py": {"BACKEND": "gloo", "WORLD_SIZE": "3"}}
+# PyTorch's own runner sets these for the two files.
+_VARIABLES = {
+    "test_distributed_spawn.py": {"BACKEND": "gloo", "WORLD_SIZE": "3"},
+    "algorithms/quantization/test_quantization.py": {"BACKEND": "gloo", "WORLD_SIZE": "3"},
+}
 
 
 def files_of(checkout: Path, names: Sequence[str] = ()) -> list[Path]:
@@ -85,9 +88,11 @@ class FileBody:
             "-p", "no:cacheprovider", "-q", "--color=no", "-rN", "-W", "ignore",
             "-k", self._chosen,
         ]  # fmt: skip
-        pytest.main(arguments, plugins=plugins)
+        ended = pytest.main(arguments, plugins=plugins)
         sys.stdout.flush()
-        recorder.finish()
+        # An error of pytest itself leaves tests to another fork.
+        if ended != pytest.ExitCode.INTERNAL_ERROR:
+            recorder.finish()
 
 
 def _fork_processes() -> None:

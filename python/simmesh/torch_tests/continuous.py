@@ -43,6 +43,9 @@ def _run_test(self: Any) -> None:
     for name in ("rank", "world_size", "pg"):
         if name not in vars(cls):
             setattr(cls, name, getattr(cls, name, None))
+    # A class for as many GPUs as there are starts no process on a machine without one.
+    if world_size == 0:
+        return
     endings = run_ranks(
         lambda rank, ending: _work(cls, self.id(), rank, world_size, ending),
         world_size,

@@ -27,6 +27,7 @@ from simmesh.torch import (
     checked_groups,
     context_parallel,
     copied_views,
+    gloo_groups,
     groups,
     rank_future,
     reduction,
@@ -76,8 +77,8 @@ _PATCHED = (
 )
 
 _INSTALLED: tuple[Any, ...] = (
-    locks, mocks, process_locks, threads, async_save, context_parallel, copied_views, reduction,
-    rank_future, clock, waiting, compilation, profiler, process_id, entropy, rank_logging,
+    gloo_groups, locks, mocks, process_locks, threads, async_save, context_parallel,
+    copied_views, reduction, rank_future, clock, waiting, compilation, profiler, process_id, entropy, rank_logging,
     environment, working_directory, packages, pickles, plans, sharding_caches,
 )  # fmt: skip
 # A rank that is a process has these for itself.
@@ -166,6 +167,7 @@ def install(patches: Patches, in_one_process: bool = True) -> None:
     groups.install_backends(patches)
     groups.install_names(patches)
     groups.install_coalescing(patches)
+    groups.install_timeouts(patches)
     groups.install_logging(patches)
     for module in _INSTALLED:
         if in_one_process or module not in _OF_ONE_PROCESS:

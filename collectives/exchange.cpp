@@ -61,9 +61,11 @@ void Exchange::arrive(std::size_t member, Arrival& arrival) {
     check_agreement(first_, member, disagreement(*arrivals_[first_]->call, *arrival.call), arrival);
   if (arrived_ > 0 && !arrival.contents.empty()) [[unlikely]]
     check_contents(first_, member, arrival);
-  if (has_splits_ || !arrival.call->input_splits.empty()) [[unlikely]]
+  if (has_splits_ || !arrival.call->input_splits.empty()) [[unlikely]] {
     for (std::size_t other = 0; other < arrivals_.size(); ++other)
       if (arrivals_[other]) check_splits(other, member, arrival);
+    check_splits(member, member, arrival);
+  }
   if (arrival.host) [[unlikely]]
     for (std::size_t other = 0; other < arrivals_.size(); ++other)
       if (arrivals_[other] && arrivals_[other]->host) check_outputs(other, member, arrival);
@@ -104,7 +106,8 @@ void Exchange::check_agreement(std::size_t earlier, std::size_t member, std::str
 }
 
 void Exchange::check_splits(std::size_t earlier, std::size_t member, const Arrival& arrival) const {
-  MemberCall mine{member, *arrival.call}, theirs{earlier, *arrivals_[earlier]->call};
+  const Arrival& other = earlier == member ? arrival : *arrivals_[earlier];
+  MemberCall mine{member, *arrival.call}, theirs{earlier, *other.call};
   std::string difference = disagreement_on_splits(mine, theirs, members());
   if (difference.empty()) difference = disagreement_on_splits(theirs, mine, members());
   if (difference.empty()) return;
@@ -134,6 +137,9 @@ void Exchange::check_outputs(std::size_t earlier, std::size_t member,
 
 void Exchange::refuse(ErrorKind kind, std::size_t earlier, std::size_t member,
                       std::string_view difference, const Arrival& arrival) const {
+  if (earlier == member)
+    raise(kind, "collectives/mismatch", "collective #{} of group {}: {}: rank {} calls {}",
+          sequence_, group_.describe(), difference, arrival.rank->id(), to_string(*arrival.call));
   bool in_order = earlier < member;
   const Arrival& a = in_order ? *arrivals_[earlier] : arrival;
   const Arrival& b = in_order ? arrival : *arrivals_[earlier];

@@ -93,6 +93,12 @@ TEST(CollectiveCall, SplitsMustAgreeBetweenSenderAndReceiver) {
     all_to_all_single(zeros({3}, DType::float32), {.input = {1, 2}, .output = {1, 1}}, group);
   });
   EXPECT_THAT(message, HasSubstr("sends 2 rows to member 1, which expects 1"));
+  // No other member knows of the rows that a rank sends to itself.
+  message = message_of(1, [](Rank&, const ProcessGroup& group) {
+    all_to_all_single(zeros({3}, DType::float32), {.input = {3}, .output = {5}}, group);
+  });
+  EXPECT_THAT(message, HasSubstr("member 0 sends 3 rows to member 0, which expects 5"));
+  EXPECT_THAT(message, HasSubstr("elements: rank 0 calls all_to_all"));
   // One side alone may have equal parts.
   Dims splits{1, 3};
   Tensor four = zeros({4}, DType::float32);

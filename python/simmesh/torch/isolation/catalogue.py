@@ -78,8 +78,9 @@ _PATCHED = (
 
 _INSTALLED: tuple[Any, ...] = (
     gloo_groups, locks, mocks, process_locks, threads, async_save, context_parallel,
-    copied_views, reduction, rank_future, clock, waiting, compilation, profiler, process_id, entropy, rank_logging,
-    environment, working_directory, packages, pickles, plans, sharding_caches,
+    copied_views, reduction, rank_future, clock, waiting, compilation, profiler, process_id,
+    entropy, rank_logging, environment, working_directory, packages, pickles, plans,
+    sharding_caches,
 )  # fmt: skip
 # A rank that is a process has these for itself.
 _OF_ONE_PROCESS = (

@@ -105,8 +105,7 @@ def write(source: Path, package: Path) -> None:
     for header in public_headers(ROOT):
         _write(source / "reference" / "cpp" / f"{header}.md", header_page(ROOT, header))
     for module in MODULES:
-        page = module_page(package, module)
-        _write(source / "reference" / "python" / f"{module}.md", page)
+        _write(source / "reference" / "python" / f"{module}.md", module_page(package, module))
     _write_contents(source)
 
 

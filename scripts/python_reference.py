@@ -55,7 +55,7 @@ def parts_of(each: griffe.Object) -> Iterator[griffe.Object]:
     overloads = getattr(each, "overloads", None) or {}
     for name in sorted({*each.members, *overloads}):
         member = each.members[name] if name in each.members else overloads[name][0]
-        if not member.is_alias and not name.startswith("_"):
+        if isinstance(member, griffe.Object) and not name.startswith("_"):
             yield member
 
 

@@ -85,7 +85,7 @@ try_wheel() {
 do_package() {
   [ $# = 0 ] || refuse "package: expected no argument, got '$1'"
   need dpkg-dev
-  build release
+  build release simmesh_command simmesh_testing simmesh_headers
   rm -rf "$root/build/package"
   mkdir -p "$root/build/package"
   logged package cpack --config "$root/build/release/CPackConfig.cmake"

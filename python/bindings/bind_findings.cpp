@@ -27,7 +27,8 @@ void bind_findings(nb::module_& module) {
       },
       "rule"_a, "report"_a,
       "Returns the finding that a report tells of as JSON: its rank and place, what was expected, "
-      "what came,\nand the line that reproduces it. An empty rule is the one that the report begins "
+      "what came,\nand the line that reproduces it. An empty rule is the one that the report "
+      "begins "
       "with.");
 }
 

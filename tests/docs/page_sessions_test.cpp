@@ -7,8 +7,8 @@
 #include "tests/tools/run_program.h"
 
 // Pages show the command's output: a line "$ simmesh ..." in a fenced block is run in the root of
-// the repository, and must print the lines that follow it. A line "..." stands for any lines. Those of
-// tutorials and guides are run by tests/python/test_guides.py, in a folder with their files.
+// the repository, and must print the lines that follow it. A line "..." stands for any lines. Those
+// of tutorials and guides are run by tests/python/test_guides.py, in a folder with their files.
 namespace simmesh::tidy {
 namespace {
 

@@ -91,3 +91,18 @@ def test_nonsense_is_refused(words: tuple[str, ...]) -> None:
     done = dev(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("dev: ") and "expected" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["wheel", "/none/python"], "expected interpreters of Python 3.10 or later, got '/none/py"),
+        (["wheel", "false"], "expected interpreters of Python 3.10 or later, got 'false'"),
+        (["package", "deb"], "package: expected no argument, got 'deb'"),
+        (["docs", "--web"], "docs: expected --site or nothing, got '--web'"),
+    ],
+)
+def test_wrong_words_are_refused_before_anything_is_built(words: list[str], message: str) -> None:
+    """Would fail if a long build ended with an error that the first second could tell."""
+    done = dev(*words)
+    assert done.returncode == 2 and message in done.stderr

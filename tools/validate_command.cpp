@@ -6,8 +6,10 @@
 #include "core/check/error.h"
 #include "core/check/json_value.h"
 #include "sharding/validate/coverage_page.h"
+#include "sharding/validate/validate_page.h"
 #include "sharding/validate/validate_report.h"
 #include "tools/commands.h"
+#include "tools/report_option.h"
 #include "tools/shard_options.h"
 #include "tools/united_reports.h"
 #include "tools/watched_run.h"
@@ -26,6 +28,7 @@ struct ValidateArguments {
   std::vector<std::string> tables, beyond, python_files;
   ShardOptions shard;
   OutputOptions output;
+  ReportOption report;
 };
 
 JsonValue json_of(const RuleFilesResult& result) {
@@ -89,6 +92,11 @@ int run(ValidateArguments& arguments) {
     raise(ErrorKind::value_error, "tools/validate",
           "expected --shard for ops of ours, got {} with it",
           has_tables ? "tables of rules" : "--coverage");
+  if (arguments.report.is_given() && (has_tables || arguments.coverage))
+    raise(ErrorKind::value_error, "tools/validate",
+          "expected --report for ops of ours, got {} with it",
+          has_tables ? "tables of rules" : "--coverage");
+  arguments.report.expect_writable();
   if (has_tables) return judge_tables(arguments);
   if (arguments.coverage && !request.ops.empty())
     raise(ErrorKind::value_error, "tools/validate", "expected --coverage without ops, got '{}'",
@@ -110,6 +118,8 @@ int run(ValidateArguments& arguments) {
   }
   print_report(arguments.output.json ? to_json(result, request)
                                      : to_text(result, request, arguments.output.quiet));
+  if (arguments.report.is_given() && !result.interrupted)
+    arguments.report.write(validate_page(result, request, arguments.report.command()));
   if (keeps && !result.interrupted) {
     for (std::size_t i = 0; i < result.ops.size(); ++i)
       keeps->results.emplace(request.shard.job(i),
@@ -154,6 +164,7 @@ void add_validate_command(CLI::App& program, int& status) {
                   "judge the rules of functions in these files of Python instead")
       ->type_name("FILE");
   arguments->shard.add_to(*app, "ops");
+  arguments->report.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments); });
 }

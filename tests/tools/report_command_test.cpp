@@ -15,7 +15,7 @@ using testing::TemporaryFolder;
 std::string write_report_of(const TemporaryFolder& folder, const std::string& name,
                             const std::string& options) {
   std::string gate = folder.write("g.toml",
-                                  "[mesh]\nshape = [2]\n[data]\nbatch = 4\n[parallel]\n"
+                                  "[mesh]\nshape = [4]\n[data]\nbatch = 4\n[parallel]\n"
                                   "replicate = {}\n[expect]\nschedules = 2\n");
   std::string page = (folder.path() / name).string();
   ProgramRun run = run_program("run " + gate + " --quiet --report " + page + options);

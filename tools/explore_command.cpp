@@ -11,9 +11,11 @@
 #include "gate/explore_gate.h"
 #include "gate/explore_gates.h"
 #include "gate/judged_gates.h"
+#include "gate/page/exploration_page.h"
 #include "tools/commands.h"
 #include "tools/findings_option.h"
 #include "tools/gate_memory_check.h"
+#include "tools/report_option.h"
 #include "tools/run_options.h"
 #include "tools/watched_run.h"
 #include "tools/whole_number.h"
@@ -30,6 +32,7 @@ struct ExploreArguments {
   RunOptions run;
   FindingsOption findings;
   OutputOptions output;
+  ReportOption report;
 };
 
 std::string schedule_file(const ExploreArguments& arguments) {
@@ -84,6 +87,8 @@ int run_several(const std::vector<GateFile>& gates, ExploreArguments& arguments,
   watched.end(found.interrupted);
   print_report(arguments.output.json ? to_json(found) : to_text(found, arguments.output.quiet));
   arguments.findings.write([&] { return judged_checks(found); });
+  if (arguments.report.is_given())
+    arguments.report.write(exploration_page(found, arguments.report.command()));
   return status_of(found.interrupted, found.failed() == 0);
 }
 
@@ -94,6 +99,8 @@ int run_swarm(const GateFile& gate, ExploreArguments& arguments, const RunWords&
   watched.end(swarm.interrupted);
   print_report(arguments.output.json ? to_json(swarm) : to_text(swarm, arguments.output.quiet));
   arguments.findings.write([&] { return judged_checks(swarm); });
+  if (arguments.report.is_given())
+    arguments.report.write(exploration_page(swarm, arguments.report.command()));
   return status_of(swarm.interrupted, swarm.ok());
 }
 
@@ -109,6 +116,9 @@ int run_one(const GateFile& gate, ExploreArguments& arguments, const RunWords& o
   print_report(arguments.output.json ? to_json(found, text) : to_text(found, text));
   if (!found.choices.empty()) write_file(file, found.schedule() + "\n", "the failing schedule");
   arguments.findings.write([&] { return judged_checks(found, text.reproduce); });
+  if (arguments.report.is_given() && !found.interrupted)
+    arguments.report.write(exploration_page(
+        gate, options, found, {.report = arguments.report.command(), .reproduce = text.reproduce}));
   return status_of(found.interrupted, found.ok());
 }
 
@@ -122,6 +132,7 @@ int run(ExploreArguments& arguments, const RunWords& options) {
   }
   if (!arguments.output_file.empty())
     expect_writable(arguments.output_file, "the failing schedule");
+  arguments.report.expect_writable();
   bool has_state = !request.state_file.empty();
   if (has_state || !request.shard.empty() || !request.merged.empty())
     request.program = number_of(arguments.paths);
@@ -175,6 +186,7 @@ void add_explore_command(CLI::App& program, int& status) {
                   "file for a failing schedule; default: GATE.schedule");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "schedules");
   arguments->findings.add_to(*app);
+  arguments->report.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
 }

@@ -7,7 +7,6 @@
 #include "core/check/error.h"
 #include "core/check/repro.h"
 #include "core/check/shell_word.h"
-#include "core/check/write_file.h"
 #include "core/engine/reports/interrupt.h"
 #include "replay/chakra/graph_job.h"
 #include "replay/chakra/write_chakra.h"
@@ -22,6 +21,7 @@
 #include "tools/commands.h"
 #include "tools/findings_option.h"
 #include "tools/lost_trace.h"
+#include "tools/report_option.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
 #include "tools/whole_number.h"
@@ -40,7 +40,6 @@ struct ReplayArguments {
   std::vector<std::string> what_if;
   std::string allocation = "lazy";
   std::string payload = "small";
-  std::string html;
   std::string chakra;           // a folder, to which the traces are written
   std::string execution_trace;  // as above
   std::int64_t schedules = 1;
@@ -50,6 +49,7 @@ struct ReplayArguments {
   RunOptions run;
   FindingsOption findings;
   OutputOptions output;
+  ReportOption report;
 };
 
 double parse_factor(std::string_view text, const std::string& whole) {
@@ -166,17 +166,9 @@ void write_traces(const replay::TraceJob& job, const std::string& folder) {
   replay::write_job(written, folder);
 }
 
-void expect_html(const std::string& path) {
-  if (path.empty()) return;
-  if (!path.ends_with(".html"))
-    raise(ErrorKind::value_error, replay_place,
-          "--html: expected a file that ends in .html, got '{}'", path);
-  expect_writable(path, "the page");
-}
-
 int run_replay(const ReplayArguments& arguments) {
-  expect_html(arguments.html);
   arguments.findings.begin();
+  arguments.report.expect_writable();
   RunWords words = arguments.run.words();
   replay::JobReportOptions options = options_of(arguments, words);
   for (const std::string& text : arguments.what_if) options.what_if.push_back(parse_what_if(text));
@@ -203,8 +195,9 @@ int run_replay(const ReplayArguments& arguments) {
   });
   report.left_out = std::move(found.left_out);
   if (report.failed() > 0) report.reproduce = reproduce_line(arguments);
-  if (!arguments.html.empty())
-    lost.write([&] { write_file(arguments.html, replay::to_html(report), "the page"); });
+  if (arguments.report.is_given())
+    lost.write(
+        [&] { arguments.report.write(replay::job_page(report, arguments.report.command())); });
   if (arguments.output.json)
     print_report(replay::to_json(report));
   else if (arguments.output.quiet)
@@ -258,9 +251,7 @@ void add_replay_command(CLI::App& program, int& status) {
                   "a change whose times are simulated, for instance bandwidth=2,perfect_arrival; "
                   "also latency=X, computation=X, even_splits, tree; may be given several times");
   app->add_flag("--only-checks", arguments->only_checks, "validate and analyse, but don't replay");
-  app->add_option("--html", arguments->html,
-                  "page with the timeline, what all-to-alls send, and memory over time")
-      ->type_name("OUT.html");
+  arguments->report.add_to(*app, "--html");
   app->add_option("--execution-trace", arguments->execution_trace,
                   "write the traces as execution traces, also those of Chakra: a folder for "
                   "rank-N.json.gz")

@@ -8,9 +8,9 @@
 
 namespace simmesh {
 
-void ReportOption::add_to(CLI::App& app) {
+void ReportOption::add_to(CLI::App& app, const std::string& second_name) {
   app_ = &app;
-  app.add_option("--report", path_,
+  app.add_option(second_name.empty() ? "--report" : "--report," + second_name, path_,
                  "write what came of it as one page, which needs no other file and no network")
       ->type_name("OUT.html")
       ->configurable(false);
@@ -24,7 +24,7 @@ void ReportOption::expect_writable() const {
   simmesh::expect_writable(path_, "the report");
 }
 
-void ReportOption::write(const Report& report) const {
+void ReportOption::write(const PageReport& report) const {
   write_file(path_, report_page(to_json(report)), "the report");
 }
 

@@ -7,10 +7,12 @@
 #include "core/check/json_value.h"
 #include "sharding/validate/coverage_page.h"
 #include "sharding/validate/judged_rules.h"
+#include "sharding/validate/validate_page.h"
 #include "sharding/validate/validate_report.h"
 #include "tools/commands.h"
 #include "tools/crew/crew.h"
 #include "tools/findings_option.h"
+#include "tools/report_option.h"
 #include "tools/shard_options.h"
 #include "tools/united_reports.h"
 #include "tools/watched_run.h"
@@ -31,6 +33,7 @@ struct ValidateArguments {
   ShardOptions shard;
   FindingsOption findings;
   OutputOptions output;
+  ReportOption report;
 };
 
 JsonValue json_of(const RuleFilesResult& result) {
@@ -81,6 +84,9 @@ int write_paddle_rules() {
 ShardResults validate_in_crew(Crew& crew, const ValidateArguments& arguments) {
   ShardResults keeps = arguments.shard.begin_in_crew();
   if (crew.rank() == 0) arguments.findings.begin();
+  if (arguments.report.is_given())
+    raise(ErrorKind::value_error, "tools/validate",
+          "expected no page in processes of MPI, got --report");
   keeps.jobs = op_count(arguments.request);
   for (std::uint64_t i; (i = crew.next(keeps.jobs)) < keeps.jobs;) {
     ValidateRequest request = arguments.request;
@@ -110,6 +116,11 @@ int run(ValidateArguments& arguments) {
     raise(ErrorKind::value_error, "tools/validate",
           "expected --shard for ops of ours, got {} with it",
           has_tables ? "tables of rules" : "--coverage");
+  if (arguments.report.is_given() && (has_tables || arguments.coverage))
+    raise(ErrorKind::value_error, "tools/validate",
+          "expected --report for ops of ours, got {} with it",
+          has_tables ? "tables of rules" : "--coverage");
+  arguments.report.expect_writable();
   if (has_tables) return judge_tables(arguments);
   if (arguments.coverage && !request.ops.empty())
     raise(ErrorKind::value_error, "tools/validate", "expected --coverage without ops, got '{}'",
@@ -145,6 +156,8 @@ int run(ValidateArguments& arguments) {
       add_checks(checks, judged_rules(op_block(op, request.options)));
     return checks;
   });
+  if (arguments.report.is_given() && !result.interrupted)
+    arguments.report.write(validate_page(result, request, arguments.report.command()));
   if (keeps && !result.interrupted) {
     for (std::size_t i = 0; i < result.ops.size(); ++i)
       keeps->results.emplace(request.shard.job(i),
@@ -196,6 +209,7 @@ void add_validate_command(CLI::App& program, int& status) {
       ->type_name("FILE");
   arguments->shard.add_to(*app, "ops");
   arguments->findings.add_to(*app);
+  arguments->report.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments); });
 }

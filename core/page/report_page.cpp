@@ -41,7 +41,7 @@ void expect_report(const JsonValue& data, const std::string& file) {
 
 }  // namespace
 
-void Report::add(ReportEntry entry) {
+void PageReport::add(ReportEntry entry) {
   JsonValue json = JsonValue::object({{"name", std::move(entry.name)}, {"passed", entry.passed}});
   if (!entry.title.empty()) json.set("title", std::move(entry.title));
   if (!entry.figures.empty()) json.set("figures", std::move(entry.figures));
@@ -49,7 +49,7 @@ void Report::add(ReportEntry entry) {
   entries.push_back(std::move(json));
 }
 
-JsonValue to_json(const Report& report) {
+JsonValue to_json(const PageReport& report) {
   JsonValue data = JsonValue::object(
       {{"title", report.title}, {"summary", report.summary}, {"passed", report.passed}});
   if (!report.command.empty()) data.set("command", report.command);

@@ -22,8 +22,8 @@ struct ReportEntry {
   }
 };
 
-// Report is the content of a page: what a command was asked, and what came of it.
-struct Report {
+// PageReport is the content of a page: what a command was asked, and what came of it.
+struct PageReport {
   std::string title;
   std::string summary;       // "12 passed, 0 failed"
   bool passed = true;        // all of it
@@ -34,12 +34,12 @@ struct Report {
 };
 
 // to_json returns the data of a report, which report_page puts on its page.
-JsonValue to_json(const Report& report);
+JsonValue to_json(const PageReport& report);
 
 // report_page returns a page that needs no other file and no network. Its script draws the data,
 // which stands in it as JSON; no text of the data is read as markup.
 //
-//   Report report{.title = "A run", .summary = "1 passed, 0 failed"};
+//   PageReport report{.title = "A run", .summary = "1 passed, 0 failed"};
 //   report.add({.name = "mlp.toml", .sections = {text_section("Losses", "0.5, 0.25")}});
 //   write_file("out.html", report_page(to_json(report)), "the report");
 std::string report_page(const JsonValue& data);

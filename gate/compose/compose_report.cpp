@@ -7,6 +7,7 @@
 #include "core/check/join_text.h"
 #include "core/check/json_value.h"
 #include "core/check/one_line.h"
+#include "core/page/sections.h"
 #include "gate/explain.h"
 
 namespace simmesh {
@@ -72,23 +73,32 @@ std::size_t explained_by(const Composition& found, const std::string& name) {
       [&](const LayoutResult& result) { return !result.passed() && result.smallest == name; }));
 }
 
-constexpr std::string_view style = R"(
-body { font: 14px/1.5 system-ui, sans-serif; margin: 2em; color: #1c2733; max-width: 1400px; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
-table { border-collapse: collapse; font-size: 12px; }
-th, td { text-align: left; padding: 0.15em 0.8em; border-bottom: 1px solid #dde3e9; }
-td.number { text-align: right; } code { background: #f5f7f9; }
-.pass { color: #1a7f47; } .fail { color: #b3261e; font-weight: 600; }
-)";
+JsonValue layouts_section(const Composition& found) {
+  JsonValue::List rows;
+  for (const LayoutResult& result : found.layouts)
+    rows.emplace_back(JsonValue::List{result.passed() ? "pass" : "FAIL", result.layout.ranks(),
+                                      result.layout.name, mesh_text(result.layout),
+                                      result.peak_bytes, outcome_text(result), cause_text(result)});
+  return table_section("Layouts", {"", "ranks", "layout", "mesh", "peak bytes", "result", "cause"},
+                       std::move(rows));
+}
 
-std::string row_html(const LayoutResult& result) {
-  std::string cause = cause_text(result);
-  return fmt::format(
-      "<tr><td class=\"{0}\">{1}</td><td class=\"number\">{2}</td><td>{3}</td><td>{4}</td>"
-      "<td class=\"number\">{5}</td><td>{6}{7}{8}</td></tr>\n",
-      result.passed() ? "pass" : "fail", result.passed() ? "pass" : "FAIL", result.layout.ranks(),
-      markup(result.layout.name), markup(mesh_text(result.layout)), result.peak_bytes,
-      markup(outcome_text(result)), cause.empty() ? "" : "<br>", markup(cause));
+// Returns the smallest layouts that fail: each with the first result that differs.
+JsonValue::List fault_sections(const Composition& found) {
+  JsonValue::List sections;
+  for (const LayoutResult* result : smallest_of(found)) {
+    std::string title = fmt::format("{}, which stands for {}", result->layout.name,
+                                    explained_by(found, result->layout.name));
+    if (!result->difference) {
+      sections.push_back(failure_section(title, result->failure));
+      continue;
+    }
+    std::string where = fmt::format("rank {}: {}", result->rank, result->difference->where);
+    if (!result->first.empty()) where += fmt::format("; first: {}", result->first);
+    sections.push_back(
+        fault_section({title, where, result->difference->expected, result->difference->actual}));
+  }
+  return sections;
 }
 
 JsonValue json_of(const LayoutResult& result) {
@@ -159,34 +169,29 @@ std::string to_json(const Composition& found) {
   return json.text_utf8() + "\n";
 }
 
-std::string to_html(const Composition& found) {
-  std::string title = found.title.empty() ? found.file : found.title;
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>\n"
-      "<style>{1}</style></head><body>\n<h1>{0}</h1>\n"
-      "<p><span class=\"pass\">{2} passed</span>, <span class=\"{3}\">{4} failed</span>. "
-      "One device: losses {5}, {6} tensors.</p>\n",
-      markup(title), style, found.passed(), found.failed() > 0 ? "fail" : "pass", found.failed(),
-      join_text(found.losses, ", "), found.tensors);
-  if (std::vector<const LayoutResult*> smallest = smallest_of(found); !smallest.empty()) {
-    html += "<h2>Smallest layouts that fail</h2>\n<ul>\n";
-    for (const LayoutResult* result : smallest)
-      html += fmt::format("<li><code>{}</code>, which stands for {}: {} {}</li>\n",
-                          markup(result->layout.name), explained_by(found, result->layout.name),
-                          markup(outcome_text(*result)), markup(cause_text(*result)));
-    html += fmt::format("</ul>\n<p><code>{}</code></p>\n", markup(found.reproduce));
-  }
-  html +=
-      "<h2>Layouts</h2>\n<table>\n<tr><th></th><th>ranks</th><th>layout</th><th>mesh</th>"
-      "<th>peak bytes</th><th>result</th></tr>\n";
-  for (const LayoutResult& result : found.layouts) html += row_html(result);
-  html += "</table>\n";
-  if (!found.misfits.empty()) html += "<h2>Left out</h2>\n<ul>\n";
+PageReport compose_page(const Composition& found, const std::string& command) {
+  ReportEntry entry{.name = found.file, .title = found.title, .passed = found.failed() == 0};
+  entry.add_figure("losses of one device", join_text(found.losses, ", "));
+  entry.add_figure("tensors compared", std::int64_t(found.tensors));
+  entry.sections = fault_sections(found);
+  if (!found.reproduce.empty())
+    entry.sections.push_back(text_section("Reproduce", found.reproduce));
+  entry.sections.push_back(layouts_section(found));
+  JsonValue::List left_out;
   for (const MisfitGroup& group : groups_of(found.misfits))
-    html += fmt::format("<li>{} ({}): {}</li>\n", markup(join_text(group.layouts, ", ")),
-                        group.layouts.size(), markup(group.reason));
-  if (!found.misfits.empty()) html += "</ul>\n";
-  return html + "</body></html>\n";
+    left_out.emplace_back(JsonValue::List{std::int64_t(group.layouts.size()), group.reason,
+                                          join_text(group.layouts, ", ")});
+  if (!left_out.empty())
+    entry.sections.push_back(
+        table_section("Layouts left out", {"layouts", "reason", "names"}, std::move(left_out)));
+  PageReport report{.title = "simmesh compose " + found.file,
+                    .summary = fmt::format("{} passed, {} failed", found.passed(), found.failed()),
+                    .passed = found.failed() == 0,
+                    .command = command};
+  report.add(std::move(entry));
+  return report;
 }
+
+std::string to_html(const Composition& found) { return report_page(to_json(compose_page(found))); }
 
 }  // namespace simmesh

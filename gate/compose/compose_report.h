@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/page/report_page.h"
 #include "gate/compose/compose.h"
 #include "gate/report.h"
 
@@ -14,7 +15,10 @@ std::string to_text(const Composition& found, GateTextOptions options = {});
 // to_json returns the same content as one line of JSON.
 std::string to_json(const Composition& found);
 
-// to_html returns the same content as one page that needs no other file.
+// compose_page returns the same content as that of a page; command is the line that makes it again.
+PageReport compose_page(const Composition& found, const std::string& command = {});
+
+// to_html returns that page, which needs no other file.
 std::string to_html(const Composition& found);
 
 }  // namespace simmesh

@@ -59,6 +59,20 @@ JsonValue collectives_section(const GateRecords& records) {
       std::move(rows), "Bytes are those of a rank's operands in all calls.");
 }
 
+JsonValue zero_memory_section(const GateResult& result) {
+  JsonValue::List rows;
+  for (const auto& [when, memory] : result.zero_memory)
+    rows.emplace_back(JsonValue::List{when, memory.shards, memory.master, memory.moments,
+                                      memory.gradients, memory.buckets, memory.persistent,
+                                      memory.live});
+  return table_section(
+      "Bytes of rank 0 with ZeRO",
+      {"when", "shards", "master", "moments", "gradients", "buckets", "persistent", "live"},
+      std::move(rows));
+}
+
+}  // namespace
+
 JsonValue schedules_section(const GateRecords& records) {
   JsonValue::List rows;
   for (const GateRecords::TriedSchedule& tried : records.schedules) {
@@ -79,20 +93,6 @@ JsonValue schedules_section(const GateRecords& records) {
       {"schedule", "steps", "schedule hash", "ends with", "first step that differs", "takes"},
       std::move(rows), about);
 }
-
-JsonValue zero_memory_section(const GateResult& result) {
-  JsonValue::List rows;
-  for (const auto& [when, memory] : result.zero_memory)
-    rows.emplace_back(JsonValue::List{when, memory.shards, memory.master, memory.moments,
-                                      memory.gradients, memory.buckets, memory.persistent,
-                                      memory.live});
-  return table_section(
-      "Bytes of rank 0 with ZeRO",
-      {"when", "shards", "master", "moments", "gradients", "buckets", "persistent", "live"},
-      std::move(rows));
-}
-
-}  // namespace
 
 JsonValue gate_mesh_section(const GateFile& gate) {
   std::vector<std::string> uses;
@@ -118,9 +118,9 @@ ReportEntry gate_entry(const GateFile& gate, const GateResult& result, const Gat
   return entry;
 }
 
-Report gates_report(gsl::span<const ReportedGate> gates, const std::string& command) {
+PageReport gates_report(gsl::span<const ReportedGate> gates, const std::string& command) {
   std::int64_t passed = 0, failed = 0;
-  Report report{.title = "simmesh run", .command = command};
+  PageReport report{.title = "simmesh run", .command = command};
   for (const ReportedGate& each : gates) {
     passed += each.result.passed();
     failed += each.result.failed();

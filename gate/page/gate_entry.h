@@ -18,6 +18,9 @@ ReportEntry gate_entry(const GateFile& gate, const GateResult& result, const Gat
 // gate_mesh_section returns the mesh of a gate, and says which dim is for which parallelism.
 JsonValue gate_mesh_section(const GateFile& gate);
 
+// schedules_section returns the table of the schedules that were tried.
+JsonValue schedules_section(const GateRecords& records);
+
 // ReportedGate is a gate that was run for a report.
 struct ReportedGate {
   const GateFile& gate;
@@ -26,6 +29,6 @@ struct ReportedGate {
 };
 
 // gates_report returns the report of `simmesh run`. command is the line that makes it again.
-Report gates_report(gsl::span<const ReportedGate> gates, const std::string& command);
+PageReport gates_report(gsl::span<const ReportedGate> gates, const std::string& command);
 
 }  // namespace simmesh

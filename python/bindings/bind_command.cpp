@@ -24,6 +24,10 @@ void bind_command(nb::module_& module) {
   module.def("command", &command, "arguments"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Runs the program `simmesh` with these arguments, as on a command line, and returns "
              "its exit\nstatus. Ctrl-C then ends the command, and stays its business afterwards.");
+  module.def(
+      "report_page", &page_of_data, "data"_a,
+      "Returns the page of a report, which needs no other file, for its data as JSON: an object "
+      "with\ntitle, summary, passed and entries. Raises ValueError for another text.");
 }
 
 }  // namespace simmesh::python

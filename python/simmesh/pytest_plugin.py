@@ -16,8 +16,11 @@
 
 ``--simmesh-schedules N`` runs every such test under N schedules; ``--simmesh-replay FILE`` runs the
 test that the file names under the file's schedule; ``--simmesh-findings FILE`` writes what failed
-for programs (see ``simmesh.findings``). After a rank that blocked outside of simmesh,
-whose thread can't be ended, the remaining tests run in a fresh process.
+for programs (see ``simmesh.findings``). ``--simmesh-report DIR`` writes a page of HTML for each test
+that fails: what each rank was doing, the first value that differs.
+
+After a rank that blocked outside of simmesh, whose thread can't be ended, the remaining tests run
+in a fresh process.
 """
 
 from __future__ import annotations
@@ -38,7 +41,9 @@ from simmesh import one_device, replay_file, rules
 from simmesh.exploration import CERTIFICATE
 from simmesh.findings import Findings
 from simmesh.one_device import Comparison
+from simmesh.report import Part, file_name, write
 from simmesh.spmd import SEATS, Options, Result, check, settings, spmd_run
+from simmesh.spmd_report import failed_part
 
 _left: list[str] = []
 
@@ -46,6 +51,9 @@ _left: list[str] = []
 _explored: dict[str, list[str]] = {}
 
 _findings = Findings(None)
+# The parts of reports about tests that failed, and the pages that were written.
+_parts: dict[str, Part] = {}
+_pages: list[str] = []
 
 # The variable is set for the fresh process that runs the remaining tests.
 _continues = "SIMMESH_CONTINUES"
@@ -77,6 +85,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--simmesh-seats", choices=SEATS, default="threads",
         help="the ranks of tests: threads of this process, or processes forked from it",
+    )  # fmt: skip
+    group.addoption(
+        "--simmesh-report", metavar="DIR",
+        help="write a page for each test that simmesh fails into a folder",
     )  # fmt: skip
     group.addoption(
         "--simmesh-replay", metavar="FILE", help="run a test under the schedule in FILE"
@@ -112,6 +124,10 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.explored = lambda name, found: _explored.setdefault(found.text(), []).append(name)
     settings.local = config.getoption("--simmesh-local")
     settings.seats = config.getoption("--simmesh-seats")
+    if config.getoption("--simmesh-report") is not None:
+        settings.told = _parts.__setitem__
+    _parts.clear()
+    _pages.clear()
     cache = getattr(config, "cache", None)
     if cache is not None:
         settings.folder = Path(cache.mkdir("simmesh"))
@@ -174,6 +190,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     settings.schedules = settings.replay = settings.explore = settings.jobs = None
     settings.certificate = True
     settings.explored = lambda name, found: None
+    settings.told = None
     settings.local = "plain"
     settings.seats = "threads"
 
@@ -235,10 +252,29 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Writes the page of a test that failed by a finding of simmesh."""
+    yield
+    folder = item.config.getoption("--simmesh-report")
+    if folder is None or call.when != "call" or call.excinfo is None:
+        return
+    part = _parts.pop(item.nodeid, None)
+    error = call.excinfo.value
+    text = "\n".join([str(error), *getattr(error, "__notes__", ())])
+    if part is None and not text.startswith("["):
+        return
+    path = Path(folder) / file_name(item.nodeid)
+    write(path, item.nodeid, [part or failed_part(item.nodeid, text)])
+    _pages.append(str(path))
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Says what was explored: of all tests for which one run stands for all schedules, and of each
-    that was to run all classes.
+    """Says where pages of reports are, and what was explored: of all tests for which one run stands
+    for all schedules, and of each that was to run all classes.
     """
+    for path in _pages:
+        terminalreporter.write_line(f"simmesh: report: {path}")
     for text, names in _explored.items():
         if text == CERTIFICATE:
             count = f"{len(names)} test" + "s" * (len(names) != 1)

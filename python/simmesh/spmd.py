@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Callable, overload
 from simmesh import _core, replay_file
 from simmesh.exploration import Exploration, Trial, explore, explore_all
 from simmesh.replay_file import Replay
+from simmesh.report import Part, write
+from simmesh.spmd_report import exploration_part, run_part
 
 if TYPE_CHECKING:
     from simmesh.torch.calls import Calls
@@ -52,7 +54,8 @@ class Settings:
     doesn't choose them, whether ranks are threads or processes, one test to replay, and the folder
     for replays.
 
-    ``explored`` is called with the result of each exploration that didn't fail.
+    ``explored`` is called with the result of each exploration that didn't fail. ``told`` gets the
+    part of a report about each test whose exploration failed, if reports are asked for.
     """
 
     schedules: int | None = None
@@ -60,6 +63,7 @@ class Settings:
     certificate: bool = True
     jobs: int | None = None
     explored: Callable[[str, Exploration], None] = lambda name, found: None
+    told: Callable[[str, Part], None] | None = None
     local: str = "plain"
     seats: str = "threads"
     replay: Replay | None = None
@@ -225,6 +229,7 @@ def spmd_run(
     *arguments: Any,
     schedule: str = "fifo",
     schedule_seed: int = 0,
+    report: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Result:
     """Runs ``function(*arguments)`` on every rank under one schedule; returns the results and
@@ -232,19 +237,34 @@ def spmd_run(
 
     ``schedule_seed`` is the seed of a schedule that has random choices and names no seed, such as
     ``pct:3``. The other options are those of ``spmd``: with ``explore="all"`` all classes of
-    schedules are run. A failure doesn't raise: the outcome has it.
+    schedules are run. A failure doesn't raise: the outcome has it. ``report`` is a file of HTML for
+    what came of the run: see docs/report.md.
     """
     from simmesh.torch import Schedule
 
     chosen = Options(**options)
     if chosen.explore is not None:
-        found = _explore(functools.partial(function, *arguments), chosen, "")
+        program = functools.partial(function, *arguments)
+        found = _explore(program, chosen, "")
         trial = found.failure or found.first
+        if report is not None:
+            text = "" if found.failure is None else _report(program, found, chosen, "")
+            _write_report(report, exploration_part(_name_of(function), found, text))
         return Result(trial.results, trial.outcome, list(trial.calls), found)
     trial = _trial(
         functools.partial(function, *arguments), chosen, "", Schedule(schedule, schedule_seed)
     )
+    if report is not None:
+        _write_report(report, run_part(_name_of(function), trial.outcome, trial.calls))
     return Result(trial.results, trial.outcome, list(trial.calls))
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__qualname__", function))
+
+
+def _write_report(path: str | os.PathLike[str], part: Part) -> None:
+    write(Path(path), f"simmesh {part.name}", [part])
 
 
 def check(program: Callable[[], Any], options: Options) -> None:
@@ -365,6 +385,8 @@ def _fail(program: Callable[[], Any], found: Exploration, options: Options, name
     failure = found.failure
     assert failure is not None
     report = _report(program, found, options, name)
+    if settings.told is not None:
+        settings.told(name, exploration_part(name, found, report))
     error = failure.outcome.exception
     # An error that the core raises in a rank (a mismatch) has its report in its own text already.
     if error is None:

@@ -6,10 +6,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simmesh.findings import Findings, add_option
 from simmesh.museum.collection import HALLS, Card, chosen
-from simmesh.museum.score import Score
+
+if TYPE_CHECKING:
+    from simmesh.museum.score import Score
 
 SUMMARY = "published silent bugs of distributed training, each as a program with it and without"
 
@@ -76,6 +79,8 @@ def _run(options: argparse.Namespace) -> int:
             f"{total['found']} of {total['total']} found, {total['named']} named, "
             f"{total['noisy']} noisy, {total['seconds']} s, the longest {total['longest']} s"
         )
+    if options.report:
+        _write_report(options, found)
     return 0 if all(each.ok for each in found) else 1
 
 
@@ -89,6 +94,20 @@ def _add(findings: Findings, each: Score) -> None:
         expected, got = "a finding in the wrong program", "none"
     report = f"{each.name}: expected {expected}, got {got}\n{each.noise}"
     findings.failed(each.hall, each.name, report, rule, reproduce=f"simmesh museum run {each.name}")
+
+
+def _write_report(options: argparse.Namespace, found: Sequence[Score]) -> None:
+    from simmesh.museum.report import parts
+    from simmesh.report import write
+
+    line = " ".join(["simmesh museum run", *options.names, "--report", options.report])
+    write(Path(options.report), "simmesh museum", parts(chosen(options.names), found), line)
+
+
+def _report_file(text: str) -> str:
+    if not text.endswith(".html"):
+        raise argparse.ArgumentTypeError(f"expected a file that ends in .html, got {text!r}")
+    return text
 
 
 def _print_indented(text: str) -> None:
@@ -116,6 +135,9 @@ def _parser() -> argparse.ArgumentParser:
     runs.add_argument("--jobs", type=_count, default=1, metavar="N", help="processes")
     runs.add_argument(
         "--seed", type=int, default=0, metavar="N", help="added to the seeds of data and parameters"
+    )
+    runs.add_argument(
+        "--report", type=_report_file, metavar="OUT.html", help="a page with programs and findings"
     )
     runs.add_argument("--json", action="store_true", help="one JSON object")
     runs.add_argument("--quiet", action="store_true", help="without the findings' texts")

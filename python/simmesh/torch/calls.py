@@ -25,6 +25,10 @@ class Calls:
         self._calls[name, _core.call_site()] += 1
         self._nbytes[name] += sum(each.numel() * each.element_size() for each in inputs)
 
+    def names(self) -> list[str]:
+        """The names of the operations that were started, in order."""
+        return sorted({name for name, _ in self._calls})
+
     def count(self, name: str) -> int:
         """The number of calls of an operation."""
         return sum(count for (each, _), count in self._calls.items() if each == name)

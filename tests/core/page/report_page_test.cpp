@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 JsonValue hostile_data() {
-  Report report{.title = "<b>&\"@DATA@", .summary = "0 passed, 1 failed", .passed = false};
+  PageReport report{.title = "<b>&\"@DATA@", .summary = "0 passed, 1 failed", .passed = false};
   ReportEntry entry{.name = "</script><script>alert(1)</script>", .passed = false};
   entry.add_figure("a \"figure\"", std::string("\x01\xff<!--", 6));
   entry.sections.push_back(text_section("]]>", "line\nline \u2028 </SCRIPT>"));

@@ -13,19 +13,30 @@ namespace simmesh {
 
 namespace {
 
+// A member alone would get no result of another collective, and nobody would object.
+void expect_company(const ProcessGroup& group, const CollectiveCall& call) {
+  if (group.group().membership().count_run() > 1) return;
+  raise(ErrorKind::runtime_error, "collectives/mismatch",
+        "rank {} calls another collective (injected) instead of {}, and no other member of group "
+        "{} runs",
+        group.owner().id(), to_string(call), group.group().membership().describe());
+}
+
 // FaultyCall is a call as the fault plan changes it. It owns the parts that differ.
 class FaultyCall {
  public:
-  FaultyCall(const CollectiveCall& call, const Fault& fault) : call_(call) {
+  FaultyCall(const CollectiveCall& call, const Fault& fault, const ProcessGroup& group)
+      : call_(call) {
     if (fault.kind == Fault::Kind::abandon) throw RankEnded();
     if (fault.kind == Fault::Kind::call_another) {
+      expect_company(group, call);
       bool was_barrier = call.op == CollectiveOp::barrier;
       call_ = {.op = was_barrier ? CollectiveOp::all_reduce : CollectiveOp::barrier,
                .site = call.site};
       if (was_barrier) inputs_.push_back(zeros({1}, DType::float32));
     } else if (fault.kind == Fault::Kind::flip_bit) {
       inputs_.assign(call.inputs.begin(), call.inputs.end());
-      if (!inputs_.empty() && inputs_[0].bytes() > 0) {
+      if (!inputs_.empty() && inputs_[0].has_elements() && inputs_[0].bytes() > 0) {
         inputs_[0] = inputs_[0].clone();
         std::uint64_t bit = fault.bit % (inputs_[0].bytes() * 8);
         inputs_[0].mutable_data()[bit / 8] ^= std::byte(1u << (bit % 8));
@@ -230,7 +241,7 @@ SIMMESH_OWN_FRAME typename Take::Results join_with_fault(const Take& take,
                                                          const ProcessGroup& group,
                                                          const CollectiveCall& asked,
                                                          const Fault& fault) {
-  FaultyCall faulty(asked, fault);
+  FaultyCall faulty(asked, fault, group);
   return join_and_wait(take, group, faulty.call());
 }
 
@@ -274,7 +285,7 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
   if (options.into.is_defined()) check_output(options.into, asked, caller);
   if (options.host) check_outputs(*options.host, asked, caller);
   std::optional<FaultyCall> faulty;
-  if (fault) faulty.emplace(asked, *fault);
+  if (fault) faulty.emplace(asked, *fault, group);
   auto state = std::make_shared<WorkState>(group);
   state->call = faulty ? faulty->call() : asked;
   {

@@ -178,7 +178,8 @@ class Comparer {
     gate.expect.events.rank = std::int64_t(runs_[i].run.ranks[place.rank].rank);
     gate.expect.events.step = std::int64_t(place.step);
     GateRunner runner(gate, runs_[i].options);
-    GateRun run = runner.run({.schedule = runner.schedule_at(0), .observes = true});
+    GateRun run =
+        runner.run({.schedule = runner.schedule_at(0), .observes = true, .keeps_events = true});
     return std::move(run.ranks[place.rank].events);
   }
 

@@ -201,6 +201,19 @@ void check_pipelines(GateTable& top, const GateFile& gate, const nn::ModelNode& 
           top.table("checkpoint")->place_of("resume_on"), "checkpoint.resume_on");
 }
 
+// Returns the first rank that has each stage of the gate's pipeline, if it has one.
+std::vector<RankId> ranks_of_stages(const GateFile& gate, const nn::ModelNode& node) {
+  std::vector<RankId> ranks;
+  if (!gate.parallel.pipeline) return ranks;
+  PipelinePlan plan = pipeline_plan(
+      *gate.parallel.pipeline,
+      pipeline_use_of({gate.model, gate.data, gate.train, node}, gate.parallel, gate.mesh));
+  std::int64_t stride = gate.mesh.stride_of(gate.parallel.pipeline->mesh);
+  for (std::int64_t stage = 0; stage < plan.stages.stages; ++stage)
+    ranks.push_back(RankId(plan.map.rank_of(stage) * stride));
+  return ranks;
+}
+
 void check_model(const GateTable& top, const GateFile& gate) {
   try {
     training_model(gate.model, gate.model_use());
@@ -395,12 +408,13 @@ GateFile gate_from_table(const toml::table& parsed, const std::string& file) {
   if (auto expect = top.table("expect")) gate.expect = read_gate_expect(*expect, use);
   if (auto checkpoint = top.table("checkpoint"))
     gate.checkpoint = read_gate_checkpoint(*checkpoint, use);
-  if (auto faults = top.table("faults"))
-    gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
   refuse_other_zero_files(top, gate);
   check_split(top, gate);
   check_sequence(top, gate);
   check_pipelines(top, gate, node);
+  if (auto faults = top.table("faults"))
+    gate.faults =
+        read_gate_faults(*faults, {gate.ranks(), gate.train.steps, ranks_of_stages(gate, node)});
   check_saved_parts(top, gate);
   check_init(top, gate);
   check_average(top, gate);

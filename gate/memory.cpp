@@ -6,6 +6,7 @@
 #include <limits>
 #include <unistd.h>
 
+#include "gate/folding.h"
 #include "gate/runner.h"
 
 namespace simmesh {
@@ -75,7 +76,7 @@ std::int64_t kept_bytes(const GateFile& gate, const ModelBytes& model) {
   return 2 * model.whole + part * (1 + states);
 }
 
-// Runs one step of the gate on two ranks without data.
+// Runs one step of the gate on a few ranks without data.
 std::int64_t activation_bytes(const GateFile& gate) {
   GateFile shapes = gate.run_as({.layout = gate.mesh, .parallel = gate.parallel});
   shapes.world = {.shapes_only = true, .fold = true};
@@ -83,7 +84,10 @@ std::int64_t activation_bytes(const GateFile& gate) {
   shapes.train.steps = 1;
   Outcome outcome = GateRunner(shapes, {}).run({}).outcome;
   if (!outcome.ok()) return 0;
-  return outcome.figures.front().by_category[std::size_t(MemoryCategory::activation)].peak;
+  std::int64_t bytes = 0;
+  for (const RankFigures& figures : outcome.figures)
+    bytes = std::max(bytes, figures.by_category[std::size_t(MemoryCategory::activation)].peak);
+  return bytes;
 }
 
 std::string in_words(std::int64_t bytes) {
@@ -96,7 +100,8 @@ std::string in_words(std::int64_t bytes) {
 
 GateMemory estimate_memory(const GateFile& gate) {
   GateMemory memory{.bytes_per_rank = rank_bytes};
-  std::int64_t ranks = gate.world.fold ? std::min<std::int64_t>(gate.ranks(), 2) : gate.ranks();
+  std::int64_t ranks = gate.ranks();
+  if (gate.world.fold) ranks = std::int64_t(folding_of(gate).ranks.size());
   std::int64_t shared = 0;
   if (!gate.world.shapes_only) {
     ModelBytes model = model_bytes(gate);
@@ -125,7 +130,7 @@ std::int64_t expect_memory(const GateFile& gate, std::int64_t worlds, std::int64
   GateMemory memory = estimate_memory(gate);
   if (memory.bytes <= bytes_max / worlds) return memory.bytes * worlds;
   std::string advice = !gate.world.shapes_only ? "[world] with shapes_only = true needs no data"
-                                               : "fold = true runs two ranks that stand for all";
+                                               : "fold = true runs few ranks that stand for all";
   throw BadGate(
       gate.mesh_place,
       fmt::format("key 'mesh.shape': expected a gate that needs at most the {} of memory "

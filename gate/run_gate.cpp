@@ -105,7 +105,9 @@ void check_ending(CheckedRun& checked) {
 
 void check_fold(CheckedRun& checked) {
   const std::string& difference = checked.base.outcome.fold_difference;
-  checked.add("fold", difference.empty(), "the same figures of the first and the last rank",
+  std::string where = checked.gate.parallel.pipeline ? " of each stage" : "";
+  checked.add("fold", difference.empty(),
+              fmt::format("the same figures of the first and the last rank{}", where),
               difference.empty() ? "the same" : difference);
 }
 

@@ -13,6 +13,7 @@
 #include "core/engine/schedules/random_stream.h"
 #include "core/tensor/scalar_value.h"
 #include "fsdp/state/event_fields.h"
+#include "gate/folding.h"
 #include "replay/chakra/write_chakra.h"
 #include "replay/record/record_run.h"
 #include "replay/write/write_execution_trace.h"
@@ -39,11 +40,13 @@ void keep_results(Rank& rank, const GateRunner::Request& request, const Training
 // Observation counts the gathers of one rank, and keeps its events.
 class Observation {
  public:
-  Observation(const GateEvents& asked, Rank& rank, bool has_details, RankFindings& found)
+  Observation(const GateEvents& asked, Rank& rank, const GateRunner::Request& request,
+              RankFindings& found)
       : asked_(asked),
         found_(found),
-        is_asked_(std::int64_t(rank.id()) == asked.rank),
-        has_details_(has_details) {}
+        is_asked_((request.keeps_events || !asked.list.empty()) &&
+                  std::int64_t(rank.id()) == asked.rank),
+        has_details_(request.has_details) {}
 
   void begin_step(std::int64_t step) {
     if (has_details_ && step != step_) found_.event_hashes.push_back(0);
@@ -137,6 +140,8 @@ GateRunner::GateRunner(const GateFile& gate, const GateRunOptions& options, Trac
       task_(gate_task(gate)) {}
 
 WorldOptions GateRunner::world_options(const Request& request) const {
+  GateFolding folding;
+  if (gate_.world.fold) folding = folding_of(gate_);
   return {.ranks = std::size_t(gate_.ranks()),
           .deputies = request.save ? request.save->deputies() : 0,
           .seed = options_.seed,
@@ -152,16 +157,19 @@ WorldOptions GateRunner::world_options(const Request& request) const {
           .trace_file = request.is_traced ? options_.trace_file : "",
           .shapes_only = gate_.world.shapes_only,
           .fold = gate_.world.fold,
+          .folded_onto = std::move(folding.ranks),
+          .folded_alike = std::move(folding.alike),
           .program = "simmesh run " + gate_.file};
 }
 
 std::function<void(Rank&)> GateRunner::body(const Request& request,
                                             std::vector<RankFindings>& found) const {
-  std::size_t ranks = std::size_t(gate_.ranks());
-  found.assign(gate_.world.fold ? std::min<std::size_t>(ranks, 2) : ranks, RankFindings());
-  return [this, request, &found](Rank& rank) {
-    // A folded world runs the first and the last rank.
-    RankFindings& own = found[std::min<std::size_t>(rank.id(), found.size() - 1)];
+  GateFolding folding;
+  if (gate_.world.fold) folding = folding_of(gate_);
+  found.assign(gate_.world.fold ? folding.ranks.size() : std::size_t(gate_.ranks()),
+               RankFindings());
+  return [this, request, folding, &found](Rank& rank) {
+    RankFindings& own = found[gate_.world.fold ? folding.index_of(rank.id()) : rank.id()];
     own = RankFindings();
     own.rank = rank.id();
     own.operations.resize(std::size_t(gate_.train.steps));
@@ -170,7 +178,7 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
     std::optional<RunRecorder::OfRank> recorded;
     if (request.recorder)
       recorded.emplace(*request.recorder, std::size_t(&own - found.data()), rank);
-    Observation observation(gate_.expect.events, rank, request.has_details, own);
+    Observation observation(gate_.expect.events, rank, request, own);
     std::optional<fsdp::ObserverScope> observer;
     if (request.observes || request.has_details)
       observer.emplace([&](const fsdp::Event& event) { observation.see(event); });

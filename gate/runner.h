@@ -68,9 +68,10 @@ class GateRunner {
     std::vector<Fault> faults = {};
     // Records that each rank compares its results with; must outlive the call.
     std::vector<const RunRecord*> expected = {};
-    bool keep_record = false;  // of one rank
-    bool observes = false;     // keeps gathers and events of sharding
-    bool has_details = false;  // keeps the details of findings and run
+    bool keep_record = false;   // of one rank
+    bool observes = false;      // keeps gathers, and events of sharding that the gate expects
+    bool keeps_events = false;  // of an observed run, also without a list of those expected
+    bool has_details = false;   // keeps the details of findings and run
     // Ranks have the gate's simulated device and only train; there are no results.
     bool on_devices = false;
     bool record_choices = false;

@@ -14,6 +14,10 @@ void init_from_meta(const TrainingModel& described, nn::Module& model) {
   fsdp::to_empty(model);
   std::map<std::string, const ParameterData*> given;
   for (const ParameterData& parameter : described.parameters) given[parameter.name] = &parameter;
+  // A stage of a pipeline may have the copy of a tied parameter alone.
+  for (const auto& [slot, other] : described.tied)
+    if (auto found = given.find(other); found != given.end())
+      given.try_emplace(slot, found->second);
   {
     Ledger::Uncharged host;
     Clock::Quiet no_launches;

@@ -63,6 +63,24 @@ bool is_partial(const Placements& placements) {
   return false;
 }
 
+// Makes the gradients of normalisations parts on every rank. Those of a rank that has no positions
+// of a sequence, under context parallelism, are replicated, since nothing of them is cut; ranks
+// that have positions would add up theirs after a reduction over both, and this one wouldn't.
+void keep_parts(nn::Module& model) {
+  for (const auto& [path, module] : model.named_modules()) {
+    if (!dynamic_cast<nn::LayerNorm*>(module) && !dynamic_cast<nn::RMSNorm*>(module)) continue;
+    for (const auto& [name, parameter] : module->named_parameters()) {
+      if (!parameter.requires_grad() || !parameter.distribution()) continue;
+      Tensor leaf = parameter;
+      register_hook(leaf, [](const Tensor& gradient) {
+        bool is_whole = gradient.distribution() && !is_partial(DTensor::of(gradient).placements());
+        return is_whole ? DTensor::of(gradient).redistribute_local({Partial()}).as_tensor()
+                        : gradient;
+      });
+    }
+  }
+}
+
 // A parameter that every rank has and uses on a part of the sequence gets a part of its gradient.
 void settle_gradients(nn::Module& model) {
   NoGrad mode;
@@ -116,6 +134,7 @@ ParallelizePlan tensor_plan(nn::Module& model, const TensorForm& tensor) {
 ParallelForm with_tensor(ParallelForm form, const TensorForm& tensor, const DeviceMesh& mesh) {
   form.prepare = [tensor, mesh, next = std::move(form.prepare)](nn::Module& model) {
     parallelize(model, mesh, tensor_plan(model, tensor));
+    if (tensor.sequence_parallel) keep_parts(model);
     if (next) next(model);
   };
   form.after_backward = [next = std::move(form.after_backward)](nn::Module& model) {

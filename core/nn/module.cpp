@@ -46,19 +46,22 @@ struct Adoption {
   const ParameterAdoption::Adopt* active = nullptr;
 };
 
+// A child with one owner is reached once. To remember all others costs the most in large models.
+bool has_other_owners(const ModulePtr& child) { return child.use_count() > 1; }
+
 void collect(Module& module, const std::string& prefix, std::unordered_set<Module*>& seen,
              std::vector<std::pair<std::string, Module*>>& out) {
-  if (!seen.insert(&module).second) return;
   out.emplace_back(prefix, &module);
   for (const auto& [name, child] : module.children())
-    collect(*child, joined(prefix, name), seen, out);
+    if (!has_other_owners(child) || seen.insert(child.get()).second)
+      collect(*child, joined(prefix, name), seen, out);
 }
 
 // Does the same without names, which cost more than all else.
 void collect(Module& module, std::set<Module*>& seen, std::vector<Module*>& out) {
-  if (!seen.insert(&module).second) return;
   out.push_back(&module);
-  for (const auto& [name, child] : module.children()) collect(*child, seen, out);
+  for (const auto& [name, child] : module.children())
+    if (!has_other_owners(child) || seen.insert(child.get()).second) collect(*child, seen, out);
 }
 
 }  // namespace
@@ -144,7 +147,7 @@ Module& Module::find(std::string_view path) {
 
 std::vector<std::pair<std::string, Module*>> Module::named_modules() {
   std::vector<std::pair<std::string, Module*>> modules;
-  std::unordered_set<Module*> seen;
+  std::unordered_set<Module*> seen{this};
   collect(*this, "", seen, modules);
   return modules;
 }
@@ -169,7 +172,7 @@ std::vector<NamedTensor> Module::named_parameters() {
 
 std::vector<Tensor> Module::parameters() {
   std::vector<Module*> modules;
-  std::set<Module*> seen;
+  std::set<Module*> seen{this};
   collect(*this, seen, modules);
   std::vector<Tensor> result;
   for (Module* module : modules)

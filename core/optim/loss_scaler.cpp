@@ -70,7 +70,7 @@ bool LossScaler::update(bool is_finite) {
 bool all_finite(const Tensor& tensor) {
   NoGrad mode;
   Tensor result = all(isfinite(tensor.detach()));
-  return result.contiguous().values<bool>()[0];
+  return !result.has_elements() || result.contiguous().values<bool>()[0];
 }
 
 }  // namespace simmesh::optim

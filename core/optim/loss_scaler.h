@@ -71,7 +71,8 @@ class LossScaler {
   std::int64_t skipped_ = 0;
 };
 
-// all_finite is true if no element is infinite or NaN.
+// all_finite is true if no element is infinite or NaN. A world of shapes only makes the same
+// launches, and takes all elements as finite.
 bool all_finite(const Tensor& tensor);
 
 }  // namespace simmesh::optim

@@ -31,7 +31,7 @@ void Muon::update_by_adam(std::size_t index, const Tensor& parameter, const Tens
 Tensor Muon::direction(std::size_t index, const Tensor& gradient) {
   const MuonOptions& options = options_of(index);
   Tensor& buffer = state_tensor(index, "momentum_buffer", gradient.shape(), gradient.dtype());
-  bool is_finite = !gradient.has_elements() || all_finite(gradient);
+  bool is_finite = all_finite(gradient);
   if (is_finite) copy_(buffer, lerp(buffer, gradient, 1.0 - options.beta));
   Tensor ahead = lerp(gradient, buffer, options.beta);
   if (!is_finite) return ahead;

@@ -9,4 +9,10 @@ inline double scalar_value(const Tensor& scalar) {
   return converted(scalar, DType::float64).values<double>()[0];
 }
 
+// scalar_value_or returns another value for a tensor without elements, after the same launches.
+inline double scalar_value_or(const Tensor& scalar, double otherwise) {
+  Tensor wide = converted(scalar, DType::float64);
+  return wide.has_elements() ? wide.values<double>()[0] : otherwise;
+}
+
 }  // namespace simmesh

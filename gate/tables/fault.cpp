@@ -57,11 +57,19 @@ bool read_at(std::string_view text, const FaultLimits& limits, GateFault& fault)
   return false;
 }
 
+RankId rank_of(GateTable& table, const FaultLimits& limits) {
+  if (!table.has("stage")) return RankId(table.integer("rank", 0, {0, limits.ranks - 1}));
+  if (table.has("rank")) table.reject("stage", "either a rank or a stage");
+  const std::vector<RankId>& ranks = limits.ranks_of_stages;
+  if (ranks.empty()) table.reject("stage", "no such key in a gate without parallel.pipeline");
+  return ranks[std::size_t(table.integer("stage", 0, {0, std::int64_t(ranks.size()) - 1}))];
+}
+
 GateFault read_fault(GateTable& table, Fault::Kind kind, const FaultLimits& limits) {
   GateFault fault;
   fault.kind = kind;
   fault.place = table.place();
-  fault.rank = RankId(table.integer("rank", 0, {0, limits.ranks - 1}));
+  fault.rank = rank_of(table, limits);
   if (kind == Fault::Kind::fail_allocation)
     fault.number = std::uint64_t(table.integer("allocation", 1, {1, number_max}));
   if (kind == Fault::Kind::flip_bit)

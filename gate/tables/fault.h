@@ -31,9 +31,12 @@ struct GateFault {
 struct FaultLimits {
   std::int64_t ranks;
   std::int64_t steps;
+  // The first rank that has each stage of a pipeline; none without one.
+  std::vector<RankId> ranks_of_stages = {};
 };
 
-// read_gate_faults reads the table: each kind is a key with a table or a list of tables.
+// read_gate_faults reads the table: each kind is a key with a table or a list of tables. A fault
+// names its rank, or a stage of a pipeline, whose first rank it is in.
 std::vector<GateFault> read_gate_faults(GateTable& table, const FaultLimits& limits);
 
 // to_string returns the key of a kind: "kill", "starve", "abandon", "flip_bit", "fail_allocation",

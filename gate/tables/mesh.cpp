@@ -24,6 +24,12 @@ std::size_t GateLayout::index_of(const std::string& name) const {
   return std::size_t(found - names.begin());
 }
 
+std::int64_t GateLayout::stride_of(const std::string& name) const {
+  std::int64_t stride = 1;
+  for (std::size_t dim = index_of(name) + 1; dim < shape.size(); ++dim) stride *= shape[dim];
+  return stride;
+}
+
 GateLayout read_gate_layout(GateTable& table, std::string_view sizes_key, std::int64_t ranks_max) {
   GateLayout layout;
   layout.shape = table.sizes(sizes_key, layout.shape, {1, ranks_max});

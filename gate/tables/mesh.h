@@ -14,8 +14,10 @@ struct GateLayout {
   Shape shape = {1};
   std::vector<std::string> names = {"dp"};
 
-  // index_of returns the index of a dim, which must exist.
+  // index_of returns the index of a dim, which must exist. stride_of returns the distance of the
+  // numbers of two ranks that are neighbours along it.
   std::size_t index_of(const std::string& name) const;
+  std::int64_t stride_of(const std::string& name) const;
 };
 
 // read_gate_layout reads the sizes under a key, for at most ranks_max ranks, and the key "names"

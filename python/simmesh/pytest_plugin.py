@@ -16,8 +16,8 @@
 
 ``--simmesh-schedules N`` runs every such test under N schedules; ``--simmesh-replay FILE`` runs the
 test that the file names under the file's schedule; ``--simmesh-findings FILE`` writes what failed
-for programs (see ``simmesh.findings``). ``--simmesh-report DIR`` writes a page of HTML for each test
-that fails: what each rank was doing, the first value that differs.
+for programs (see ``simmesh.findings``). ``--simmesh-report DIR`` writes a page of HTML for each
+test that fails: what each rank was doing, the first value that differs.
 
 After a rank that blocked outside of simmesh, whose thread can't be ended, the remaining tests run
 in a fresh process.
@@ -150,9 +150,15 @@ def _set_findings(config: pytest.Config) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Keeps what came of a test, for --simmesh-findings."""
+    """Keeps what came of a test for --simmesh-findings, and writes the page of one that failed."""
     outcome = yield
-    report: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined]
+    _keep_findings(item, call, outcome.get_result())  # type: ignore[attr-defined]
+    _write_page(item, call)
+
+
+def _keep_findings(
+    item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
+) -> None:
     if not _findings.is_asked:
         return
     suite = item.nodeid.partition("::")[0]
@@ -252,10 +258,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Writes the page of a test that failed by a finding of simmesh."""
-    yield
+def _write_page(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
     folder = item.config.getoption("--simmesh-report")
     if folder is None or call.when != "call" or call.excinfo is None:
         return

@@ -22,7 +22,9 @@ namespace {
 constexpr double masked_out = -std::numeric_limits<double>::infinity();
 
 bool is_finite(const Tensor& x) {
-  return !x.has_elements() || x.numel() == 0 || all(isfinite(x)).values<bool>()[0];
+  if (x.numel() == 0) return true;
+  Tensor result = all(isfinite(x));
+  return !result.has_elements() || result.values<bool>()[0];
 }
 
 Tensor first_columns(const Tensor& x, std::int64_t count) { return narrow(x, {-1, 0, count}); }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "collectives/collectives.h"
+#include "collectives/point_to_point.h"
 #include "core/engine/world.h"
 
 // Each fault has the checker that must fire.
@@ -64,6 +65,45 @@ TEST(Fault, AnotherCollectiveIsAMismatchThatNamesBothSides) {
     ASSERT_FALSE(outcome.ok());
     EXPECT_THAT(outcome.failure->message, HasSubstr("the operations differ"));
     EXPECT_THAT(outcome.failure->message, HasSubstr("rank 2 calls barrier"));
+  }
+}
+
+// If this fails, a rank that is alone in a group, or alone runs of it, goes on without a result.
+TEST(Fault, AnotherCollectiveOfARankAloneIsReported) {
+  auto body = [](Rank& rank) {
+    ProcessGroup own = ProcessGroup::of(RankList::of({std::int64_t(rank.id())}), "own");
+    ProcessGroup pair = ProcessGroup::of(RankList::range(2), "pair");
+    Tensor tensor = full({8}, DType::float32, 1);
+    tensor = all_reduce(tensor, ReduceOp::sum, own);
+    if (rank.id() == 0) all_reduce_async(tensor, ReduceOp::sum, pair).wait();
+  };
+  for (std::uint64_t operation : {1u, 2u}) {
+    WorldOptions options{.ranks = 4, .faults = {Fault::call_another({.operation = operation})}};
+    options.shapes_only = options.fold = true;
+    Outcome outcome = World(options).run(body);
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_EQ(outcome.failure->kind, Failure::Kind::error);
+    EXPECT_THAT(outcome.failure->message, HasSubstr("rank 0 calls another collective (injected)"));
+  }
+}
+
+TEST(Fault, AFlippedBitOfAMessageComesThroughAndAShapeHasNone) {
+  auto received = [](FaultPlan faults, bool shapes_only) {
+    World world({.ranks = 2, .faults = std::move(faults), .shapes_only = shapes_only});
+    return world.run([](Rank& rank) {
+      ProcessGroup group = ProcessGroup::world();
+      Tensor tensor = full({4}, DType::float32, 1);
+      if (rank.id() == 0)
+        send(tensor, {.peer = 1}, group);
+      else
+        rank.record(recv(Dims{4}, DType::float32, {.peer = 0}, group).tensor);
+      rank.record(all_reduce(tensor, ReduceOp::sum, group));
+    });
+  };
+  for (std::uint64_t operation : {1u, 2u}) {
+    FaultPlan flip = {Fault::flip_bit({.rank = 0, .operation = operation, .bit = 22})};
+    EXPECT_NE(received(flip, false).data_hash, received({}, false).data_hash) << operation;
+    EXPECT_EQ(received(flip, true).data_hash, received({}, true).data_hash) << operation;
   }
 }
 

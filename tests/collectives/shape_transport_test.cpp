@@ -253,7 +253,7 @@ TEST(ShapeTransport, FoldedWorldsFindMismatchesAndDeadlocks) {
 }
 
 // Messages carry shapes; a peer that isn't run would never answer.
-TEST(ShapeTransport, MessagesNeedAllRanks) {
+TEST(ShapeTransport, MessagesNeedPeersThatRun) {
   auto body = [](Rank& rank) {
     if (rank.id() == 0) send(piece({3}), {.peer = 1}, everyone());
     if (rank.id() == 1) {
@@ -265,7 +265,13 @@ TEST(ShapeTransport, MessagesNeedAllRanks) {
   EXPECT_TRUE(whole.ok()) << report(whole);
   Outcome folded = World({.ranks = 9, .shapes_only = true, .fold = true}).run(body);
   ASSERT_FALSE(folded.ok());
-  EXPECT_THAT(folded.failure->message, HasSubstr("expected a world that runs every rank"));
+  EXPECT_THAT(folded.failure->message, HasSubstr("expected a peer that runs, got rank 1"));
+  WorldOptions pair{.ranks = 9, .shapes_only = true, .fold = true, .folded_onto = {0, 1}};
+  Outcome both = World(pair).run(body);
+  EXPECT_TRUE(both.ok()) << report(both);
+  Outcome any = World(pair).run([](Rank&) { recv(Dims{3}, DType::float32, {}, everyone()); });
+  ASSERT_FALSE(any.ok());
+  EXPECT_THAT(any.failure->message, HasSubstr("expected a peer in a folded world"));
 }
 
 // If this fails, programs that agree on something by an object can't run in a world of shapes only.

@@ -49,6 +49,19 @@ TEST(Combinations, TensorBesideReplicateAndContext) {
   }
 }
 
+// Eight positions leave the last of five ranks none, and its gradients of normalisations nothing to
+// cut. They are parts of a sum all the same.
+TEST(Combinations, RanksWithoutPositions) {
+  const std::string few =
+      "context = { mesh = \"cp\", method = \"all_gather\", order = \"contiguous\" }\n" + sequence;
+  expect_one_device({"shape = [5, 2]\nnames = [\"cp\", \"tp\"]", few}, "transformer");
+  for (const char* form :
+       {"replicate = { mesh = \"dp\" }\n", "fsdp = { mesh = \"dp\" }\n",
+        "zero = { mesh = \"dp\", stage = 1 }\n", "zero = { mesh = \"dp\", stage = 3 }\n"})
+    expect_one_device({"shape = [2, 5, 2]\nnames = [\"dp\", \"cp\", \"tp\"]", form + few},
+                      "transformer");
+}
+
 // fully_shard shards over the dim of sequences, which its own dims don't have.
 TEST(Combinations, ContextBesideOtherDimsOfFsdp) {
   expect_one_device({"shape = [2, 2]\nnames = [\"dp\", \"cp\"]",

@@ -49,7 +49,7 @@ TEST(GateMemory, AGateThatDoesNotFitIsRefused) {
               ThrowsMessage<BadGate>(HasSubstr("3 times at once; [world] with shapes_only")));
   EXPECT_THAT(
       [&] { expect_memory(wide_gate("replicate = {}", "[world]\nshapes_only = true\n"), 1, 1000); },
-      ThrowsMessage<BadGate>(HasSubstr("fold = true runs two ranks")));
+      ThrowsMessage<BadGate>(HasSubstr("fold = true runs few ranks")));
   EXPECT_GT(machine_memory_bytes(), std::int64_t(1) << 28);
 }
 

@@ -13,15 +13,14 @@ struct PipelineGate {
   std::string train = "micro_batches = 4";
   std::string optimizer = "{ kind = \"adamw\" }";
   std::string rest = {};  // more tables
+  std::string init = "scale = 0.3";
 
   std::string text() const {
     return "[mesh]\n" + mesh + "\n[model]\n" + model +
-           "\nlayers = 4\nwidth = 8\nheads = 2\nhidden = 8\nvocabulary = 11\ninit = { scale = 0.3 "
-           "}\n"
-           "[data]\nbatch = 16\nsequence = 8\n[parallel]\n" +
-           parallel + "\n[train]\nsteps = 2\noptimizer = " + optimizer +
-           "\nclip_grad_norm = 0.1\n" + train + "\n" + exact_mode +
-           "[expect]\nsame_as = [\"single_device\"]\nschedules = 2\n" + rest;
+           "\nlayers = 4\nwidth = 8\nheads = 2\nhidden = 8\nvocabulary = 11\ninit = { " + init +
+           " }\n[data]\nbatch = 16\nsequence = 8\n[parallel]\n" + parallel +
+           "\n[train]\nsteps = 2\noptimizer = " + optimizer + "\nclip_grad_norm = 0.1\n" + train +
+           "\n" + exact_mode + "[expect]\nsame_as = [\"single_device\"]\nschedules = 2\n" + rest;
   }
 };
 
@@ -102,6 +101,16 @@ TEST(PipelineGates, BesideExperts) {
         {.mesh = pairs_of({"pp", "dp", "ep"}),
          .parallel = form + "expert = { mesh = \"ep\" }\n" + pipeline_key("DualPipeV"),
          .model = routed_model});
+}
+
+// Stages that are built on the meta device have the values of one device, also of tied copies.
+TEST(PipelineGates, GetTheirValuesOnceTheyAreSharded) {
+  for (const std::string schedule : {"1F1B", "ZBVZeroBubble"})
+    for (const std::string tied : {"false", "true"})
+      expect_one_device({.mesh = pairs_of({"pp", "dp"}),
+                         .parallel = "fsdp = { mesh = \"dp\" }\n" + pipeline_key(schedule),
+                         .model = "kind = \"transformer\"\ntied_head = " + tied,
+                         .init = "scale = 0.3, on_meta = true"});
 }
 
 TEST(PipelineGates, OnFiveDims) {

@@ -47,9 +47,13 @@ std::vector<ExpertsGate> experts_gates() {
       {dp_ep, "fsdp = { mesh = [\"dp\", \"ep\"] }\nexpert = {}\n", "gated = true\n"},
       {dp_ep, "fsdp = { mesh = [\"dp\", \"ep\"] }\nexpert = {}\n",
        deep + "init = { on_meta = true }\n"},
+      {dp_ep, "zero = { stage = 1 }\nexpert = {}\n", "", unclipped},
       {dp_ep, "zero = { stage = 2 }\nexpert = {}\n", "", unclipped},
       {dp_ep, "zero = { stage = 3 }\nexpert = {}\n", "", unclipped},
       {dp_ep, "replicate = {}\ncontext = { mesh = \"ep\", order = \"contiguous\" }\nexpert = {}\n"},
+      {dp_ep,
+       "zero = { stage = 1 }\ncontext = { mesh = \"ep\", order = \"contiguous\" }\nexpert = {}\n",
+       "", unclipped},
       {dp_ep, "replicate = {}\ntensor = {}\nexpert = {}\n", "dense_layers = 1\n"},
       {dp_ep_tp, "fsdp = { mesh = [\"dp\", \"ep\"] }\nexpert = { mesh = \"ep\" }\ntensor = {}\n",
        deep},
@@ -63,7 +67,7 @@ GateRun run_of(const GateFile& gate) {
   return GateRunner(gate, {}).run({.observes = true, .on_devices = true});
 }
 
-std::string figures_of(const GateFile& gate, const GateRun& run, std::size_t rank) {
+std::string figures_of(const GateRun& run, std::size_t rank) {
   const RankFindings& found = run.ranks[rank];
   std::string text;
   for (std::size_t op = 0; op < collective_op_count; ++op)
@@ -71,9 +75,7 @@ std::string figures_of(const GateFile& gate, const GateRun& run, std::size_t ran
                 found.bytes[op]);
   for (std::size_t i = 0; i < memory_category_count; ++i)
     append_text(text, "{} {}\n", to_string(MemoryCategory(i)), found.memory_peaks[i]);
-  // Launches of ZeRO, and of what stands between cut sequences, depend on values.
-  if (!gate.parallel.zero && !gate.parallel.context)
-    append_text(text, "{} us\n", run.outcome.devices[rank].makespan_us);
+  append_text(text, "{} us\n", run.outcome.devices[rank].makespan_us);
   return text;
 }
 
@@ -90,7 +92,7 @@ TEST(ShapesOnlyExperts, HaveTheFiguresOfTheRunWithData) {
     EXPECT_EQ(shapes.outcome.schedule_hash, data.outcome.schedule_hash);
     EXPECT_EQ(shapes.outcome.peak_bytes, data.outcome.peak_bytes);
     for (std::size_t rank = 0; rank < data.ranks.size(); ++rank)
-      EXPECT_EQ(figures_of(with_data, shapes, rank), figures_of(with_data, data, rank)) << rank;
+      EXPECT_EQ(figures_of(shapes, rank), figures_of(data, rank)) << rank;
   }
 }
 
@@ -155,6 +157,14 @@ TEST(ShapesOnlyExperts, UnevenTokensAreRefused) {
                  "key 'model.capacity_factor': expected a capacity_factor of 1");
   ExpertsGate meta{dp_ep, "replicate = {}\nexpert = {}\n", "init = { on_meta = true }\n"};
   expect_refused(meta.text(""), "key 'model.init': expected on_meta = false");
+  ExpertsGate split{dp_ep_tp, "fsdp = {}\nexpert = { mesh = \"ep\" }\ntensor = {}\n", meta.model};
+  const std::string beside_tensor = "expected on_meta = false with parallel.tensor, but in a world";
+  expect_refused(split.text(""), beside_tensor);
+  EXPECT_TRUE(split.with(shapes).model.init_on_meta);
+  split.parallel =
+      "fsdp = {}\nexpert = { mesh = \"ep\" }\ntensor = { mesh = \"tp\", sequence_parallel = true "
+      "}\n";
+  expect_refused(split.text(shapes), beside_tensor);
 }
 
 // If this fails, a gate can't say what its collectives move or what its memory holds.

@@ -26,6 +26,21 @@ TEST(ComposeCommand, PrintsALineForEachLayout) {
             "replicate=2\nfsdp=2\nzero1=2\nzero2=2\nzero3=2\npipeline=2:GPipe\n");
 }
 
+// If this fails, a sample runs other layouts than it lists, or all of them.
+TEST(ComposeCommand, RunsASampleOfTheLayouts) {
+  TemporaryFolder folder;
+  std::string file = folder.write("m.toml", mlp);
+  std::string command = "compose " + file + " --ranks 2 --sample 3";
+  EXPECT_EQ(run_program(command + " --list").output, "replicate=2\nzero1=2\nzero3=2\n");
+  auto run = run_program(command);
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_EQ(run.last_line(), "3 passed, 0 failed");
+  EXPECT_NE(run.output.find("2 ranks  zero3=2 "), run.output.npos) << run.output;
+  EXPECT_EQ(run.output.find("fsdp=2 "), run.output.npos) << run.output;
+  EXPECT_EQ(run_program("compose " + file + " --ranks 2 --sample 100").last_line(),
+            "6 passed, 0 failed");
+}
+
 // If this fails, nobody learns which layout to look at.
 TEST(ComposeCommand, AFaultIsNamedWithItsSmallestLayout) {
   TemporaryFolder folder;
@@ -49,6 +64,8 @@ TEST(ComposeCommand, RefusesWhatItCannotRun) {
   for (const char* ranks : {"0", "4..2", "x", "2..", "2..5000"})
     expect_refused("compose " + file + " --ranks " + ranks, "--ranks: expected a number from 1");
   expect_refused("compose " + file + " --only fspd", "expected some of replicate, fsdp");
+  for (const char* sample : {"0", "-1", "x"})
+    expect_refused("compose " + file + " --sample " + sample, "--sample");
   expect_refused("compose " + file + " --inject fsdp", "expected forms and a factor");
   expect_refused("compose " + file + " --layout tensor=2", "a model with attention");
   expect_refused("compose " + file + " --html /no/such/folder/x.html", "can't be written to");

@@ -27,20 +27,21 @@ nn::ModulePtr assembled(const nn::ModelNode& node, const std::string& path,
   return std::make_shared<nn::Sequential>(std::move(children));
 }
 
-PartModules built_parts(const TrainingModel& model, const StagePlan& plan, std::int64_t stage) {
+PartModules built_parts(const TrainingModel& model, const StagePlan& plan, std::int64_t stage,
+                        nn::Device device) {
   PartModules parts;
   for (const StagePlan::Part& part : plan.parts) {
     if (part.stage != stage) continue;
     nn::ModulePtr module = nn::build(part.node, {.dtype = model.dtype, .device = nn::Device::meta});
-    module->to_empty();
+    if (device != nn::Device::meta) module->to_empty();
     parts[part.path] = std::move(module);
   }
   return parts;
 }
 
 // Ties and freezes what this stage has.
-void finish(nn::Module& stage, const TrainingModel& model, const StagePlan& plan,
-            std::int64_t index) {
+void tie_and_freeze(nn::Module& stage, const TrainingModel& model, const StagePlan& plan,
+                    std::int64_t index) {
   for (const auto& [slot, other] : model.tied) {
     if (plan.stage_of(slot) != index || plan.stage_of(other) != index) continue;
     SlotPath to = find_slot(stage, slot), from = find_slot(stage, other);
@@ -51,7 +52,6 @@ void finish(nn::Module& stage, const TrainingModel& model, const StagePlan& plan
     Tensor parameter = find_slot(stage, name).tensor();
     set_requires_grad(parameter, false);
   }
-  fill_model(stage, model);
 }
 
 }  // namespace
@@ -64,15 +64,16 @@ std::vector<TiedCopy> tied_copies(const TrainingModel& model, const StagePlan& p
 }
 
 RankStages::RankStages(const TrainingModel& model, const StagePlan& plan,
-                       const std::vector<std::int64_t>& own) {
+                       const std::vector<std::int64_t>& own, nn::Device device) {
   Ledger::Category category(MemoryCategory::parameter);
   // Ranks build different parts, and must go on with the same random numbers.
   Generator before = default_generator();
   PartModules all;
   for (std::int64_t stage : own) {
-    PartModules parts = built_parts(model, plan, stage);
+    PartModules parts = built_parts(model, plan, stage, device);
     stages_.push_back(assembled(plan.model, "", parts));
-    finish(*stages_.back(), model, plan, stage);
+    tie_and_freeze(*stages_.back(), model, plan, stage);
+    if (device != nn::Device::meta) fill_model(*stages_.back(), model);
     all.merge(parts);
   }
   default_generator() = before;

@@ -22,9 +22,10 @@ std::vector<TiedCopy> tied_copies(const TrainingModel& model, const StagePlan& p
 // each of its stages, and one that has all of their parts, under the paths of the whole model.
 class RankStages {
  public:
-  // `own` lists the stages of this rank, in ascending order.
+  // `own` lists the stages of this rank, in ascending order. On the meta device parameters have no
+  // values yet.
   RankStages(const TrainingModel& model, const StagePlan& plan,
-             const std::vector<std::int64_t>& own);
+             const std::vector<std::int64_t>& own, nn::Device device = nn::Device::cpu);
 
   nn::Module& all() const { return *all_; }
   const std::vector<nn::ModulePtr>& stages() const { return stages_; }

@@ -18,6 +18,7 @@
 #include "pipeline/stage/event.h"
 #include "sharding/parallel/expert_parallel.h"
 #include "training/loss_sum.h"
+#include "training/meta_init.h"
 #include "training/pipelined/rank_stages.h"
 #include "training/pipelined/stage_ranks.h"
 #include "training/rank_rows.h"
@@ -54,9 +55,12 @@ class PipelineTraining {
                               pipeline.experts_of_all})),
         form_(form),
         own_(pipeline.plan.map.stages_of(pipeline.group.rank())),
-        model_(task.model, pipeline.plan.stages, own_) {
+        model_(task.model, pipeline.plan.stages, own_,
+               task.init_on_meta ? nn::Device::meta : nn::Device::cpu) {
     form_.pipeline = ranks_;
     prepare();
+    if (task.init_on_meta)
+      for (const nn::ModulePtr& stage : model_.stages()) init_from_meta(task.model, *stage);
     engine_ = form_.make_engine ? form_.make_engine(model_.all(), task_, form_)
                                 : make_local_engine(model_.all(), task_, form_);
     routers_.emplace(model_.all(), task_, form_, pipeline.plan.routers,

@@ -15,8 +15,7 @@ namespace simmesh::zero {
 bool are_all_finite(gsl::span<const Tensor> tensors, const ProcessGroup& group) {
   NoGrad mode;
   bool is_finite = true;
-  for (const Tensor& tensor : tensors)
-    if (tensor.has_elements()) is_finite &= optim::all_finite(tensor);
+  for (const Tensor& tensor : tensors) is_finite &= optim::all_finite(tensor);
   Tensor overflow = full({1}, DType::uint8, is_finite ? 0.0 : 1.0);
   if (group.size() > 1) overflow = all_reduce(overflow, ReduceOp::max, group);
   return !overflow.has_elements() || overflow.values<std::uint8_t>()[0] == 0;

@@ -185,7 +185,7 @@ class Stage0 final : public Stage {
       Tensor& master = masters_[i].second;
       if (!master.requires_grad()) continue;
       Tensor mean = mean_gradient(i);
-      is_finite &= !mean.has_elements() || optim::all_finite(mean);
+      is_finite &= optim::all_finite(mean);
       if (!parallel_.has_gradient(masters_[i].first)) continue;
       set_grad(master, config_.loss_scaler() ? div(mean, loss_scale) : mean);
     }
@@ -204,7 +204,7 @@ class Stage0 final : public Stage {
                   : limit > 0           ? optim::clip_grad_norm_(tensors, {.max_norm = limit})
                                         : optim::total_norm(means);
     optimizer_->step();
-    return norm.has_elements() ? scalar_value(norm) : 0.0;
+    return scalar_value_or(norm, 0.0);
   }
 
   void copy_to_parameters() {

@@ -243,7 +243,8 @@ class FlatStage final : public Stage {
     Tensor factor;
     if (config_.zero_optimization.compute_grad_norm) {
       Tensor norm = norm_of_squares(parallel_.squares_of_all(squares_of(means)));
-      if (norm.has_elements()) result = scalar_value(norm);
+      double value = scalar_value_or(norm, 0.0);
+      if (norm.has_elements()) result = value;
       if (config_.gradient_clipping > 0) factor = clip_factor(norm, config_.gradient_clipping);
     }
     for (std::size_t i = 0; i < means.size(); ++i) {

@@ -72,7 +72,7 @@ void PartitionedParam::register_at(std::vector<Place> places) {
 void PartitionedParam::cut(Tensor& shard, std::int64_t rank) const {
   std::int64_t size = shard.numel(), start = rank * size;
   std::int64_t count = std::clamp(numel() - start, std::int64_t(0), size);
-  if (count == 0 || !leaf_.has_elements()) return;
+  if (count == 0 || leaf_.is_meta()) return;
   Tensor flat = leaf_.detach().view(Dims{numel()});
   Tensor target = shard.narrow({0, 0, count});
   copy_(target, flat.narrow({0, start, count}));

@@ -25,7 +25,7 @@ namespace {
 // Returns the value that the host reads; 0 in a world of shapes only.
 double host_value(const Tensor& scalar) {
   Ledger::Uncharged host;
-  return scalar.has_elements() ? scalar_value(scalar) : 0.0;
+  return scalar_value_or(scalar, 0.0);
 }
 
 }  // namespace

@@ -58,6 +58,15 @@ std::vector<RankId> checked_representatives(const WorldOptions& options) {
   return ranks;
 }
 
+void check_pairs(const WorldOptions& options) {
+  const std::vector<RankId>& ranks = options.folded_onto;
+  for (const auto& [a, b] : options.folded_alike)
+    for (RankId rank : {a, b})
+      if (!std::binary_search(ranks.begin(), ranks.end(), rank))
+        raise(ErrorKind::value_error, "engine/world",
+              "expected pairs of ranks of folded_onto in folded_alike, got rank {}", rank);
+}
+
 }  // namespace
 
 WorldOptions checked(WorldOptions options) {
@@ -76,6 +85,7 @@ WorldOptions checked(WorldOptions options) {
           "expected timeout_seconds that are finite and not negative, got {}",
           options.timeout_seconds);
   options.folded_onto = checked_representatives(options);
+  check_pairs(options);
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock/device_model.h"
@@ -69,6 +70,9 @@ struct WorldOptions {
   // first and the last. The program must be the same on every rank.
   bool fold = false;
   std::vector<RankId> folded_onto = {};
+  // Pairs of them whose figures have to be equal; none: the first and the last. Ranks of one kind
+  // stand for that kind only, such as those of a stage of a pipeline.
+  std::vector<std::pair<RankId, RankId>> folded_alike = {};
   Log log = {};
   // The program in a failure's repro line.
   std::string program = "simmesh";
@@ -76,8 +80,8 @@ struct WorldOptions {
 
 // checked returns options with the ranks to fold onto, sorted, each once, and with the size of the
 // stack. Raises a ValueError for options that are out of range: no ranks, more than 2^24 of them,
-// no threads, a folded world with data or deputies, ranks to fold onto that aren't there, a
-// negative timeout.
+// no threads, a folded world with data or deputies, ranks to fold onto that aren't there, pairs of
+// ranks that aren't run, a negative timeout.
 WorldOptions checked(WorldOptions options);
 
 // runs is true if a rank of a World with checked options runs; in a folded world most don't.

@@ -12,14 +12,25 @@ namespace simmesh {
 
 namespace {
 
+// Returns the first figure that differs between ranks that stand for one kind of ranks.
+std::string fold_difference(const std::vector<RankFigures>& figures, const WorldOptions& options) {
+  if (options.folded_alike.empty()) return difference(figures.front(), figures.back());
+  auto of = [&](RankId rank) -> const RankFigures& {
+    return *std::find_if(figures.begin(), figures.end(),
+                         [rank](const RankFigures& one) { return one.rank == rank; });
+  };
+  for (const auto& [a, b] : options.folded_alike)
+    if (std::string text = difference(of(a), of(b)); !text.empty()) return text;
+  return "";
+}
+
 void add_figures(Outcome& outcome, const WorldOptions& options, gsl::span<Seat> seats) {
   outcome.shapes_only = true;
   for (Seat& seat : seats.first(options.ranks)) {
     if (!runs(options, seat.rank.id())) continue;
     outcome.figures.push_back(RankFigures::of(seat.rank));
-    if (!options.fold || !outcome.fold_difference.empty()) continue;
-    outcome.fold_difference = difference(outcome.figures.front(), outcome.figures.back());
   }
+  if (options.fold) outcome.fold_difference = fold_difference(outcome.figures, options);
 }
 
 // Devices are those of the ranks that have one.

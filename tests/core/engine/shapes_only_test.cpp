@@ -134,6 +134,8 @@ TEST(ShapesOnly, OptionsThatMakeNoSenseAreRefused) {
               HasSubstr("expected fold"));
   EXPECT_THAT(refused({.ranks = 2, .shapes_only = true, .fold = true, .folded_onto = {2}}),
               HasSubstr("expected folded_onto below the 2 ranks"));
+  EXPECT_THAT(refused({.ranks = 3, .shapes_only = true, .fold = true, .folded_alike = {{0, 1}}}),
+              HasSubstr("expected pairs of ranks of folded_onto in folded_alike, got rank 1"));
 }
 
 // The wrong ranks would run, or the outcome wouldn't say that only they did.
@@ -168,6 +170,25 @@ TEST(ShapesOnly, FiguresThatDifferAreReported) {
   Outcome outcome = world.run([](Rank& rank) { zeros({1 + rank.id()}, DType::uint8); });
   EXPECT_EQ(outcome.fold_difference, "peak bytes: 1 on rank 0, 8 on rank 7");
   EXPECT_THAT(to_string(outcome), HasSubstr("but their figures differ: peak bytes"));
+}
+
+// Ranks of several kinds stand for those of their own kind.
+TEST(ShapesOnly, EachKindOfRanksIsComparedByItself) {
+  WorldOptions options{.ranks = 8,
+                       .shapes_only = true,
+                       .fold = true,
+                       .folded_onto = {0, 1, 6, 7},
+                       .folded_alike = {{0, 6}, {1, 7}}};
+  auto difference_of = [&](auto bytes) {
+    return World(options)
+        .run([&](Rank& rank) { zeros({bytes(rank.id())}, DType::uint8); })
+        .fold_difference;
+  };
+  EXPECT_EQ(difference_of([](RankId rank) { return 1 + rank % 2; }), "");
+  EXPECT_EQ(difference_of([](RankId rank) { return 1 + rank % 7; }),
+            "peak bytes: 1 on rank 0, 7 on rank 6");
+  EXPECT_EQ(difference_of([](RankId rank) { return rank == 7 ? 5 : 1; }),
+            "peak bytes: 1 on rank 1, 5 on rank 7");
 }
 
 }  // namespace

@@ -45,6 +45,19 @@ TEST(Module, RefusesUnknownAndRepeatedNames) {
   EXPECT_THROW(Sequential({{"a", two_layers()}}, {"b"}), Error);
 }
 
+// Once the program lets go of a module, its parents alone own it.
+TEST(Module, ASharedModuleIsNamedOnceWithAllBelow) {
+  auto model = [] {
+    ModulePtr shared = two_layers();
+    return std::make_shared<Sequential>(std::vector<NamedModule>{{"x", shared}, {"y", shared}});
+  }();
+  Names names;
+  for (const auto& [name, module] : model->named_modules()) names.push_back(name);
+  EXPECT_EQ(names, (Names{"", "x", "x.a", "x.b"}));
+  EXPECT_EQ(names_of(*model), (Names{"x.a.weight", "x.a.bias", "x.b.weight"}));
+  EXPECT_EQ(model->parameters().size(), 3u);
+}
+
 TEST(Module, TiedParametersComeOnceAndGetOneGradient) {
   auto a = std::make_shared<Linear>(Linear::Options{3, 3, false});
   auto b = std::make_shared<Linear>(Linear::Options{3, 3, false});

@@ -28,6 +28,36 @@ call_another = { rank = 1, at = "step 0 backward" }
               HasSubstr("killed"));
 }
 
+const std::string staged =
+    "[mesh]\nshape = [2, 2]\nnames = [\"dp\", \"pp\"]\n[model]\nlayers = 4\n[parallel]\n"
+    "replicate = {}\npipeline = { mesh = \"pp\", schedule = \"LoopedBFS\" }\n"
+    "[train]\nsteps = 2\nmicro_batches = 2\nclip_grad_norm = 0.5\n";
+
+// A stage is on the rank of its schedule, whose messages take faults as collectives do.
+TEST(FaultsCheck, ReportsFaultsInAStage) {
+  GateResult result = testing::run_text(staged + R"([expect]
+schedules = 4
+[faults]
+kill = { stage = 2, at = "step 0 backward" }
+starve = { stage = 3 }
+abandon = { stage = 1, at = "step 0 forward" }
+flip_bit = [{ stage = 0, at = "operation 6", bit = 20 }, { stage = 3, bit = 21 }]
+fail_allocation = { stage = 1, allocation = 9 }
+call_another = { stage = 0, at = "step 0 optimizer" }
+)");
+  EXPECT_EQ(result.failed(), 0) << testing::text_of(result);
+  EXPECT_THAT(testing::text_of(result), HasSubstr("pass kill of rank 0 at operation"));
+  EXPECT_THAT(testing::text_of(result), HasSubstr("pass starve of rank 1:"));
+}
+
+TEST(FaultsCheck, RefusesStagesThatAreNotThere) {
+  testing::expect_refused(staged + "[faults]\nkill = { stage = 4 }\n", "from 0 to 3, got 4");
+  testing::expect_refused(staged + "[faults]\nkill = { stage = 0, rank = 1 }\n",
+                          "key 'faults.kill.stage': expected either a rank or a stage");
+  testing::expect_refused(testing::replicated_mlp + "[faults]\nkill = { stage = 0 }\n",
+                          "expected no such key in a gate without parallel.pipeline");
+}
+
 TEST(FaultsCheck, AFaultNeedsAnOperation) {
   testing::expect_error<BadGate>([] { testing::run_text("[faults]\nkill = {}\n"); },
                                  ErrorKind::value_error,

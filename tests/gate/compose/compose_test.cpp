@@ -27,6 +27,44 @@ TEST(Compose, EveryLayoutEqualsOneDevice) {
   }
 }
 
+void expect_all_pass(const char* model, const ComposeRequest& request, std::size_t layouts_min) {
+  std::string path = std::string(SIMMESH_SOURCE_DIR "/examples/compose/") + model + ".toml";
+  Composition found = compose(read_compose_model(path), {}, request);
+  EXPECT_GE(found.layouts.size(), layouts_min);
+  for (const LayoutResult& result : found.layouts)
+    EXPECT_TRUE(result.passed()) << result.layout.name << ": " << result.failure
+                                 << (result.difference ? result.difference->where : "");
+}
+
+// If this fails, a layout of the models that the page counts isn't one device. A sample of another
+// number than before takes other layouts.
+TEST(Compose, SamplesOfTheExamplesAreOneDevice) {
+  expect_all_pass("transformer", {.sample = 17, .jobs = 2}, 17);
+  expect_all_pass("moe", {.sample = 11, .jobs = 2}, 11);
+}
+
+TEST(Compose, DISABLED_EveryLayoutOfTheExamplesIsOneDevice) {
+  expect_all_pass("transformer", {.jobs = 2}, 2'761);
+  expect_all_pass("moe", {.jobs = 2}, 11'137);
+}
+
+TEST(Compose, ASampleIsSpreadOverAllLayouts) {
+  GateFile gate = compose_model_from_text(compose_model("transformer"), "m.toml");
+  std::vector<ComposeLayout> all = layouts_asked_for(gate, {.ranks = {2, 8}}).fitting;
+  auto names_of = [&](std::int64_t sample) {
+    std::vector<std::string> names;
+    for (const ComposeLayout& one :
+         layouts_asked_for(gate, {.ranks = {2, 8}, .sample = sample}).fitting)
+      names.push_back(one.name);
+    return names;
+  };
+  std::vector<std::string> four = names_of(4);
+  ASSERT_EQ(four.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(four[i], all[i * all.size() / 4].name);
+  EXPECT_EQ(names_of(1), std::vector{all[0].name});
+  EXPECT_EQ(names_of(1'000'000).size(), all.size());
+}
+
 TEST(Compose, ResultDoesNotDependOnJobs) {
   ComposeRequest request{.ranks = {2, 4}, .only = {"hsdp", "sequence"}};
   Composition one = composed(compose_model("transformer"), request);

@@ -25,6 +25,8 @@ TEST(GateLayout, NamesDimsThatHaveNone) {
   EXPECT_THAT(layout_of("shape = [4, 2]").names, ElementsAre("dim0", "dim1"));
   GateLayout named = layout_of("shape = [4, 2]\nnames = [\"dp\", \"tp\"]");
   EXPECT_EQ(named.index_of("tp"), 1u);
+  EXPECT_EQ(named.stride_of("dp"), 2);
+  EXPECT_EQ(named.stride_of("tp"), 1);
   EXPECT_THROW(named.index_of("pp"), ContractViolation);
 }
 

@@ -7,6 +7,8 @@
 
 namespace simmesh {
 
+class KnownResults;
+
 // JoinedPieces are the pieces of the ranks of a mesh, row-major, of a tensor that is claimed to
 // have the placements.
 struct JoinedPieces {
@@ -14,6 +16,7 @@ struct JoinedPieces {
   gsl::span<const Tensor> masks = {};  // of a MaskPartial: which rows don't count
   PlacementSpan placements;
   DimSpan mesh_shape;
+  KnownResults* known = nullptr;  // in which reductions are looked up
 };
 
 // what_differs returns in words the difference between the whole tensor and the pieces, put

@@ -70,16 +70,32 @@ LocalRun::LocalRun(Dims mesh_shape) : mesh_shape_(std::move(mesh_shape)) {
         DeviceMesh::init({.rank = rank, .world_size = ranks}, mesh_shape_)));
 }
 
+// Copies no tensor, since most calls are known.
+void LocalRun::look_up(const WholeCall& call, gsl::span<const std::vector<Tensor>* const> pieces,
+                       KnownResults& known, LocalOutputs& result) const {
+  KnownResults::Operands own(pieces.size());
+  for (std::size_t rank = 0; rank < groups_.size(); ++rank) {
+    for (std::size_t i = 0; i < own.size(); ++i)
+      own[i] = pieces[i]->empty() ? nullptr : &(*pieces[i])[rank];
+    result.of_rank.push_back(known.call(call.op, own, call.attributes));
+  }
+}
+
 LocalOutputs LocalRun::run(const WholeCall& call,
                            gsl::span<const std::vector<Tensor>* const> pieces,
                            const MeshPlacements& placements, KnownResults* known) const {
   const ShardingStrategy& strategy = call.strategy;
   auto call_op = [&](gsl::span<const Tensor> inputs, const Attributes& attributes) {
     return known ? known->call(call.op, inputs, attributes)
-                 : simmesh::call(call.op, inputs, attributes);
+                 : SharedOutputs(simmesh::call(call.op, inputs, attributes));
   };
   KeepUnrounded scope(keeps_unrounded() || any_partial(placements.outputs));
   LocalOutputs result;
+  result.of_rank.reserve(groups_.size());
+  if (known && !strategy.compute && !strategy.local_attributes) {
+    look_up(call, pieces, *known, result);
+    return result;
+  }
   boost::container::small_vector<Tensor, 4> own(pieces.size());
   for (std::size_t rank = 0; rank < groups_.size(); ++rank) {
     for (std::size_t i = 0; i < pieces.size(); ++i)
@@ -95,9 +111,9 @@ LocalOutputs LocalRun::run(const WholeCall& call,
       attributes = strategy.local_attributes(
           {call.op, own, call.attributes, specs.inputs(), specs.outputs(), mask});
     result.of_rank.push_back(
-        strategy.compute
-            ? strategy.compute({call.op, own, attributes, specs.inputs(), specs.outputs(), mask})
-            : call_op(own, attributes));
+        strategy.compute ? SharedOutputs(strategy.compute(
+                               {call.op, own, attributes, specs.inputs(), specs.outputs(), mask}))
+                         : call_op(own, attributes));
     result.masks.push_back(mask);
     result.attributes.push_back(std::move(attributes));
   }

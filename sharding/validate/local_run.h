@@ -53,7 +53,7 @@ class LocalSpecs {
 
 // LocalOutputs are the results of the ranks of a call, rank by rank.
 struct LocalOutputs {
-  std::vector<std::vector<Tensor>> of_rank;
+  std::vector<SharedOutputs> of_rank;
   std::vector<Tensor> masks;           // undefined where no output is a MaskPartial
   std::vector<Attributes> attributes;  // with which each rank called the op
 };
@@ -74,6 +74,9 @@ class LocalRun {
                    const MeshPlacements& placements, KnownResults* known = nullptr) const;
 
  private:
+  void look_up(const WholeCall& call, gsl::span<const std::vector<Tensor>* const> pieces,
+               KnownResults& known, LocalOutputs& result) const;
+
   Dims mesh_shape_;
   std::vector<std::shared_ptr<MeshGroups>> groups_;  // as each rank sees the mesh
 };

@@ -19,8 +19,10 @@ std::string list_text(const std::vector<std::optional<Placements>>& lists) {
 }  // namespace
 
 std::string outputs_difference(const WholeCall& call, const LocalOutputs& outputs,
-                               const MeshPlacements& placements, DimSpan mesh_shape) {
+                               const MeshPlacements& placements, DimSpan mesh_shape,
+                               KnownResults* known) {
   std::vector<Tensor> pieces;
+  pieces.reserve(outputs.of_rank.size());
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     if (!placements.outputs[i] || !call.outputs[i].is_defined()) continue;
     pieces.clear();
@@ -28,7 +30,8 @@ std::string outputs_difference(const WholeCall& call, const LocalOutputs& output
     JoinedPieces joined{.pieces = pieces,
                         .masks = outputs.masks,
                         .placements = *placements.outputs[i],
-                        .mesh_shape = mesh_shape};
+                        .mesh_shape = mesh_shape,
+                        .known = known};
     if (make_whole(joined, call.outputs[i])) continue;
     std::string wrong = what_differs(joined, call.outputs[i]);
     if (!wrong.empty())

@@ -8,9 +8,11 @@ namespace simmesh {
 
 // outputs_difference returns in words the difference between the outputs of the whole call and the
 // ranks' outputs, put together by their placements; empty where they are the same. Outputs without
-// placements aren't looked at.
+// placements aren't looked at. Reductions are looked up in the known results, if
+// these are given.
 std::string outputs_difference(const WholeCall& call, const LocalOutputs& outputs,
-                               const MeshPlacements& placements, DimSpan mesh_shape);
+                               const MeshPlacements& placements, DimSpan mesh_shape,
+                               KnownResults* known = nullptr);
 
 // inputs_text returns "float64[3, 5] S(0), float64[5] R": the inputs of a call and their
 // placements.

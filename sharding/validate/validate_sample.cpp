@@ -165,7 +165,7 @@ class SampleValidator {
       std::vector<const std::vector<Tensor>*> pieces = crafted.of(placements);
       LocalOutputs outputs = run_claimed(world, trial.call, pieces, placements, &trial.known);
       KeepUnrounded sums;
-      wrong = outputs_difference(trial.call, outputs, placements, world.mesh_shape());
+      wrong = outputs_difference(trial.call, outputs, placements, world.mesh_shape(), &trial.known);
       if (wrong.empty() && options_.judges_gradients)
         wrong = gradients_differ({trial.call, rule, pieces, outputs}, trial, verdict);
     } catch (const Error& error) {
@@ -223,7 +223,7 @@ class SampleValidator {
         LocalOutputs outputs =
             run_claimed(square_, trial.call, crafted.of(placements), placements, &trial.known);
         KeepUnrounded sums;
-        wrong = outputs_difference(trial.call, outputs, placements, mesh_shape);
+        wrong = outputs_difference(trial.call, outputs, placements, mesh_shape, &trial.known);
       } catch (const Error& error) {
         wrong = fmt::format("raises {}", error.what());
       }

@@ -4,6 +4,7 @@
 
 #include "sharding/placement/shard_rule.h"
 #include "sharding/validate/crafted_pieces.h"
+#include "sharding/validate/known_results.h"
 
 namespace simmesh {
 
@@ -106,7 +107,7 @@ void drop_level(Grid& grid, std::size_t level) {
 }
 
 // Reduces along one mesh dim and drops it. False where operands differ in shape.
-bool reduce_along(Grid& grid, std::size_t level) {
+bool reduce_along(Grid& grid, std::size_t level, KnownResults* known) {
   std::size_t members = std::size_t(grid.sizes[level]), inner = 1;
   for (std::size_t i = level + 1; i < grid.sizes.size(); ++i) inner *= std::size_t(grid.sizes[i]);
   decltype(grid.pieces) reduced;
@@ -119,8 +120,9 @@ bool reduce_along(Grid& grid, std::size_t level) {
             operands[rank].dtype() != operands[0].dtype())
           return false;
       }
-      reduced.push_back(
-          reduced_pieces({operands.data(), operands.size()}, grid.placements[level].reduce_op()));
+      gsl::span<const Tensor> line(operands.data(), operands.size());
+      ReduceOp op = grid.placements[level].reduce_op();
+      reduced.push_back(known ? known->reduced(line, op) : reduced_pieces(line, op));
     }
   grid.pieces = std::move(reduced);
   drop_level(grid, level);
@@ -146,14 +148,14 @@ bool drop_copies(Grid& grid, std::size_t level) {
 
 // Reduces over partial placements, innermost first. Copies inside of them must be equal before they
 // are added up.
-bool reduce(Grid& grid) {
+bool reduce(Grid& grid, KnownResults* known) {
   for (std::size_t level = grid.placements.size(); level-- > 0;) {
     bool is_partial = grid.placements[level].is_partial();
     bool is_copied = grid.placements[level].is_replicate();
     bool is_inside =
         std::any_of(grid.placements.begin(), grid.placements.begin() + std::ptrdiff_t(level),
                     [](const Placement& outer) { return outer.is_partial(); });
-    if (is_partial && !reduce_along(grid, level)) return false;
+    if (is_partial && !reduce_along(grid, level, known)) return false;
     if (is_copied && is_inside && !drop_copies(grid, level)) return false;
   }
   return true;
@@ -185,7 +187,7 @@ bool make_whole(const JoinedPieces& joined, const Tensor& whole) {
   grid.pieces.assign(joined.pieces.begin(), joined.pieces.end());
   grid.placements.assign(joined.placements.begin(), joined.placements.end());
   grid.sizes.assign(joined.mesh_shape.begin(), joined.mesh_shape.end());
-  if (!reduce(grid)) return false;
+  if (!reduce(grid, joined.known)) return false;
   for (std::size_t rank = 0; rank < grid.pieces.size(); ++rank)
     if (!is_part_of(grid.pieces[rank], whole, runs_of_rank(grid, rank, whole.shape())))
       return false;

@@ -64,8 +64,9 @@ LocalOutputs run_in_world(const WholeCall& call, const Dims& mesh_shape,
   }
   LocalOutputs result;
   for (const auto& of_rank : made) {
-    auto& tensors = result.of_rank.emplace_back();
+    std::vector<Tensor> tensors;
     for (const Elements& elements : of_rank) tensors.push_back(tensor_of_elements(elements));
+    result.of_rank.emplace_back(std::move(tensors));
   }
   return result;
 }

@@ -46,15 +46,19 @@ class LocalJudge(RowsJudge):
             trial = self._trial(rows, mesh, shapes)
             if trial is None:
                 continue
-            self._check.trials += 1
-            self._judged_rows.update(claimed)
             self._expect_outputs(rows, len(trial.outputs))
             mismatch = trial.problem
             for at in range(len(trial.outputs)):
                 if mismatch is None:
                     mismatch = trial.forward(at, [row.outputs[at] for row in rows])
-            if mismatch is None and self._has_backward:
-                mismatch = trial.backward(rows)
+            try:
+                if mismatch is None and self._has_backward:
+                    mismatch = trial.backward(rows)
+            except FunctionRefuses as refusal:
+                self._check.refused[shapes] = str(refusal)
+                continue
+            self._check.trials += 1
+            self._judged_rows.update(claimed)
             if mismatch is not None:
                 return self._example(rows, mesh, shapes, mismatch)
         return None
@@ -108,7 +112,7 @@ class LocalJudge(RowsJudge):
         is_right = all(
             trial.problem is None
             and all(trial.forward(at, [each]) is None for at, each in enumerate(row.outputs))
-            and not (self._has_backward and trial.backward([row]))
+            and not (self._has_backward and self._has_wrong_gradient(trial, row))
             for trial in run
         )
         return is_right and bool(run)
@@ -119,6 +123,13 @@ class LocalJudge(RowsJudge):
             if trial is None:
                 continue
             self._check.trials += 1
-            if trial.problem is not None or trial.backward([row]) is not None:
+            if trial.problem is not None or self._has_wrong_gradient(trial, row):
                 return True
         return False
+
+    @staticmethod
+    def _has_wrong_gradient(trial: Trial, row: Row) -> bool:
+        try:
+            return trial.backward([row]) is not None
+        except FunctionRefuses:
+            return False

@@ -159,7 +159,10 @@ class RankTrials:
                         gradient_of(outputs[at], at, rows, mesh, self.values) for at in case.places
                     ]
                     given = [each.of_whole.clone() for each in case.drawn]
-                    case.grads = gradients(outputs, leaves, case.places, given)
+                    try:
+                        case.grads = gradients(outputs, leaves, case.places, given)
+                    except Exception as error:  # whatever a user's function raises
+                        case.refused = f"its gradient: {type(error).__name__}: {error}"
 
         ran = self._run(body, 1)
         if not ran.outcome.ok:

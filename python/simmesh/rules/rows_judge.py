@@ -191,7 +191,7 @@ class RowsJudge(ABC):
     ) -> RuleCounterExample:
         return RuleCounterExample(
             tuple(rows), tuple(mesh), shapes, mismatch.what, mismatch.problem,
-            mismatch.index, mismatch.expected, mismatch.got,
+            mismatch.index, mismatch.expected, mismatch.got, mismatch.hint,
         )  # fmt: skip
 
 

@@ -21,6 +21,11 @@ Coordinate = tuple[int, ...]
 OfRanks = dict[Coordinate, Tensor]
 
 
+_EMPTY_PIECE = 'a piece is empty; pieces=["even", "uneven"] judges the rule without such sizes'
+# What PyTorch says of an input without a gradient that requires one.
+_NOT_DIFFERENTIABLE = "is not differentiable with respect to argument"
+
+
 class FunctionRefuses(Exception):
     """The function itself raises for whole inputs of these sizes."""
 
@@ -34,6 +39,7 @@ class Mismatch:
     index: tuple[int, ...] | None = None
     expected: float | None = None
     got: float | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -217,6 +223,18 @@ def _compare(
     return Mismatch(what, "", index, expected[index].item(), got[index].item())
 
 
+def _raises(
+    coordinate: Coordinate, part: str, error: Exception, leaves: Sequence[Tensor]
+) -> Mismatch:
+    rank = ", ".join(map(str, coordinate))
+    is_empty = any(leaf.numel() == 0 for leaf in leaves)
+    return Mismatch(
+        f"rank ({rank})",
+        f"the {part} raises {type(error).__name__}: {error}",
+        hint=_EMPTY_PIECE if is_empty else "",
+    )
+
+
 class Trial:
     """A function at certain sizes, on a mesh, with a row of a rule on each mesh dim."""
 
@@ -241,10 +259,11 @@ class Trial:
             spread(given, shape, placement, mesh, values)
             for given, shape, placement in zip(inputs, shapes, placements)
         ]
-        self._leaves = [leaf_of(given.of_whole) for given in self._inputs]
+        self._constants: set[int] = set()
+        self._leaves = self._leaves_of([given.of_whole for given in self._inputs])
         try:
             with giving_sizes(sizes):
-                self.outputs = outputs_of(function, self._leaves)
+                self.outputs = self._whole_outputs()
         except TypeError:
             raise
         except Exception as error:  # whatever a user's function raises
@@ -253,17 +272,48 @@ class Trial:
         self._local: dict[Coordinate, list[Tensor]] = {}
         self.problem = self._run_ranks()
 
+    def _leaves_of(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        leaves = [leaf_of(tensor) for tensor in tensors]
+        return [
+            leaf.requires_grad_(False) if at in self._constants else leaf
+            for at, leaf in enumerate(leaves)
+        ]
+
+    def _whole_outputs(self) -> list[Tensor]:
+        """The outputs of the whole inputs. An input by which PyTorch can't differentiate the
+        function, such as the weights of classes, is a constant.
+        """
+        try:
+            return outputs_of(self._function, self._leaves)
+        except RuntimeError as error:
+            if _NOT_DIFFERENTIABLE not in str(error):
+                raise
+            for at, leaf in enumerate(self._leaves):
+                if leaf.requires_grad and self._runs_with_constant(at):
+                    return outputs_of(self._function, self._leaves)
+            raise
+
+    def _runs_with_constant(self, at: int) -> bool:
+        self._constants.add(at)
+        self._leaves = self._leaves_of(self._leaves)
+        try:
+            outputs_of(self._function, self._leaves)
+        except RuntimeError as error:
+            if _NOT_DIFFERENTIABLE not in str(error):
+                raise
+            self._constants.remove(at)
+            self._leaves = self._leaves_of(self._leaves)
+            return False
+        return True
+
     def _run_ranks(self) -> Mismatch | None:
         for coordinate in itertools.product(*map(range, self._mesh)):
-            leaves = [leaf_of(given.of_ranks[coordinate]) for given in self._inputs]
+            leaves = self._leaves_of([given.of_ranks[coordinate] for given in self._inputs])
             try:
                 with giving_sizes(self._sizes, coordinate):
                     outputs = outputs_of(self._function, leaves)
             except Exception as error:  # whatever a user's function raises
-                rank = ", ".join(map(str, coordinate))
-                return Mismatch(
-                    f"rank ({rank})", f"the function raises {type(error).__name__}: {error}"
-                )
+                return _raises(coordinate, "function", error, leaves)
             if len(outputs) != len(self.outputs):
                 return Mismatch("outputs", f"expected {len(self.outputs)}, got {len(outputs)}")
             self._local_leaves[coordinate], self._local[coordinate] = leaves, outputs
@@ -275,7 +325,10 @@ class Trial:
         return compare(f"output {at}", self.outputs[at].detach(), of_ranks, placements, self._mesh)
 
     def backward(self, rows: Sequence[Row]) -> Mismatch | None:
-        """Compares the gradients of the inputs, for drawn gradients of the outputs."""
+        """Compares the gradients of the inputs, for drawn gradients of the outputs.
+
+        Raises FunctionRefuses where the gradient of the whole outputs raises.
+        """
         if not all(row.has_gradients for row in rows):
             return None
         places = [at for at, output in enumerate(self.outputs) if output.requires_grad]
@@ -283,11 +336,19 @@ class Trial:
         if not places:
             return None
         drawn = [gradient_of(self.outputs[at], at, rows, self._mesh, self._values) for at in places]
-        expected = gradients(self.outputs, self._leaves, places, [each.of_whole for each in drawn])
+        try:
+            wholes = [each.of_whole for each in drawn]
+            expected = gradients(self.outputs, self._leaves, places, wholes)
+        except Exception as error:  # whatever a user's function raises
+            raise FunctionRefuses(f"its gradient: {type(error).__name__}: {error}") from None
         local: dict[Coordinate, list[Tensor]] = {}
         for coordinate, outputs in self._local.items():
             grads = [each.of_ranks[coordinate] for each in drawn]
-            local[coordinate] = gradients(outputs, self._local_leaves[coordinate], places, grads)
+            leaves = self._local_leaves[coordinate]
+            try:
+                local[coordinate] = gradients(outputs, leaves, places, grads)
+            except Exception as error:  # whatever a user's function raises
+                return _raises(coordinate, "gradient", error, leaves)
         for at, gradient in enumerate(expected):
             if not self._leaves[at].requires_grad:
                 continue

@@ -66,6 +66,26 @@ TEST(KnownResults, RowsOfATensorAreApart) {
                          known.call(doubled(), {&last, 1}, {})[0]));
 }
 
+// If this fails, operands that other combinations share are reduced anew, or one reduction gets the
+// result of another.
+TEST(KnownResults, OperandsAreReducedOnce) {
+  KnownResults known;
+  Tensor pieces[] = {tensor_of<float>({2}, {1, 5}), tensor_of<float>({2}, {3, 2})};
+  Tensor swapped[] = {pieces[1], pieces[0]};
+  EXPECT_TRUE(same_bits(known.reduced(pieces, ReduceOp::sum), tensor_of<float>({2}, {4, 7})));
+  EXPECT_TRUE(same_bits(known.reduced(pieces, ReduceOp::max), tensor_of<float>({2}, {3, 5})));
+  const Tensor& first = known.reduced(pieces, ReduceOp::sum);
+  EXPECT_EQ(&known.reduced(pieces, ReduceOp::sum), &first);
+  EXPECT_EQ(known.reduced_count(), 2u);
+  known.reduced(swapped, ReduceOp::sum);
+  EXPECT_EQ(known.reduced_count(), 3u);
+  Arithmetic exact = Arithmetic::exact();
+  ArithmeticScope scope(exact);
+  KeepUnrounded sums;
+  known.reduced(pieces, ReduceOp::sum);
+  EXPECT_EQ(known.reduced_count(), 4u);
+}
+
 TEST(KnownResults, RaisesWhatTheOpRaises) {
   KnownResults known;
   Tensor x = formula({2, 3}, {}), inputs[] = {x, x};

@@ -11,11 +11,17 @@ namespace {
 using ::testing::StartsWith;
 
 // Returns the parts of two ranks of the output of exp, cut by rows.
-LocalOutputs halves_of(const WholeCall& call) {
-  LocalOutputs outputs;
+std::vector<Tensor> halves_of(const WholeCall& call) {
+  std::vector<Tensor> halves;
   for (std::int64_t rank : {0, 1})
-    outputs.of_rank.push_back(
-        {call.outputs[0].narrow({.dim = 0, .start = 2 * rank, .length = 2}).contiguous()});
+    halves.push_back(
+        call.outputs[0].narrow({.dim = 0, .start = 2 * rank, .length = 2}).contiguous());
+  return halves;
+}
+
+LocalOutputs outputs_of(const std::vector<Tensor>& ranks) {
+  LocalOutputs outputs;
+  for (const Tensor& of_rank : ranks) outputs.of_rank.emplace_back(std::vector{of_rank});
   return outputs;
 }
 
@@ -23,14 +29,15 @@ LocalOutputs halves_of(const WholeCall& call) {
 TEST(OutputsDifference, SaysWhichOutputDiffersAndHow) {
   WholeCall call = testing::sample_call("exp", "ab");
   MeshPlacements rows = along_one_dim(rule({Shard(0)}, Shard(0)));
-  LocalOutputs outputs = halves_of(call);
+  std::vector<Tensor> halves = halves_of(call);
+  LocalOutputs outputs = outputs_of(halves);
   EXPECT_EQ(outputs_difference(call, outputs, rows, Dims{2}), "");
   EXPECT_THAT(outputs_difference(call, outputs, along_one_dim(rule({Shard(0)}, Shard(1))), Dims{2}),
               StartsWith("output 0 as S(1): "));
-  Tensor& second = outputs.of_rank[1][0];
-  second = second.clone();
-  second.mutable_data()[0] ^= std::byte(1);
-  EXPECT_THAT(outputs_difference(call, outputs, rows, Dims{2}), StartsWith("output 0 as S(0): "));
+  halves[1] = halves[1].clone();
+  halves[1].mutable_data()[0] ^= std::byte(1);
+  EXPECT_THAT(outputs_difference(call, outputs_of(halves), rows, Dims{2}),
+              StartsWith("output 0 as S(0): "));
 }
 
 TEST(OutputsDifference, SaysWhereInputsLie) {

@@ -123,7 +123,7 @@ class Seat:
             raise revived(self._error)
         if not is_value:
             raise revived(value)
-        return value
+        return None if value is None else value.value()
 
     def answer(self, is_value: bool, value: Any) -> None:
         """Answers the request of the process."""

@@ -188,6 +188,7 @@ class Seat:
         if timeout is not None or not self.desk.runs_ahead:
             return operation.wait(timeout), operation.source
         self._seats.begin_wait(self)
+        self._seats.let_run_ahead()
         try:
             return operation.wait(), operation.source
         finally:

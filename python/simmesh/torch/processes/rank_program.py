@@ -44,8 +44,8 @@ def can_differentiate() -> bool:
 
 
 def run_program(
-    rank: int, channel: Channel, address: int, calls: int, body: Callable[[int], Any],
-    enter: Callable[[int], None],
+    rank: int, channel: Channel, address: int, calls: int, runs_ahead: bool,
+    body: Callable[[int], Any], enter: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Runs ``body(rank)`` in this process, which was forked for it, and sends how it ended.
     ``enter`` loads the rank's state. Doesn't return.
@@ -53,7 +53,7 @@ def run_program(
     status = 1
     try:
         _become_own_process(calls)
-        core = RankCore(rank, channel, OperandMemory(address))
+        core = RankCore(rank, channel, OperandMemory(address), runs_ahead)
         patches = Patches()
         core.install(patches)
         enter(rank)

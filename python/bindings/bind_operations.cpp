@@ -96,7 +96,10 @@ struct CollectiveArguments {
   const std::vector<std::int64_t>& output_splits;
   const nb::list& input_records;
   const nb::list& output_records;
+  AfterStart after;
 };
+
+AfterStart after_start(bool yields) { return yields ? AfterStart::yields : AfterStart::goes_on; }
 
 // Operands that carry exact values are scaled as such, by a rational where the factor is one.
 void scale_carried(std::vector<HostArray>& operands, CollectiveCall& call) {
@@ -138,8 +141,9 @@ Operation start(const ProcessGroup& group, const CollectiveArguments& arguments)
   auto memory = owned(memory_of(arguments, call, group),
                       nb::make_tuple(arguments.inputs, arguments.outputs, arguments.input_records,
                                      arguments.output_records));
-  return without_lock(
-      [&] { return Operation{start_collective_on(std::move(memory), group, call)}; });
+  return without_lock([&] {
+    return Operation{start_collective_on(std::move(memory), group, call, arguments.after)};
+  });
 }
 
 Operation start_send(const ProcessGroup& group, nb::handle tensor, const SendTo& to,
@@ -205,19 +209,21 @@ void bind_operations(nb::module_& module) {
              const nb::list& outputs, const std::string& reduce, double factor, std::int64_t root,
              const std::vector<std::int64_t>& input_splits,
              const std::vector<std::int64_t>& output_splits, const nb::list& input_records,
-             const nb::list& output_records) {
+             const nb::list& output_records, bool yields) {
             return start(self, {op, inputs, outputs, reduce, factor, root, input_splits,
-                                output_splits, input_records, output_records});
+                                output_splits, input_records, output_records, after_start(yields)});
           },
           nb::arg("op"), nb::arg("inputs"), nb::arg("outputs"), nb::kw_only(),
           nb::arg("reduce") = "sum", nb::arg("factor") = 1.0, nb::arg("root") = 0,
           nb::arg("input_splits") = std::vector<std::int64_t>(),
           nb::arg("output_splits") = std::vector<std::int64_t>(),
           nb::arg("input_records") = nb::list(), nb::arg("output_records") = nb::list(),
+          nb::arg("yields") = true,
           "Starts the group's next collective. With records of the tensors' storages, or None, it\n"
           "carries exact values: those behind inputs are moved and added, and those of the "
           "results\n"
-          "are behind outputs then.")
+          "are behind outputs then. Others may run before the call returns, unless it doesn't "
+          "yield.")
       .def(
           "send",
           [](const ProcessGroup& self, nb::handle tensor, std::int64_t peer, std::int64_t tag,

@@ -82,6 +82,7 @@ def test_a_death_is_reported(end: Callable[[], Any], words: str, function: str |
     assert " at " in ran.outcome.report and "test_torch_process_deaths.py" in ran.outcome.report
     if function is not None:
         assert f"in {function}" in ran.outcome.report
+    assert "pytest/__main__.py" not in ran.outcome.report
     assert children() == before
     assert sorted(os.listdir("/dev/shm")) == files
     assert simmesh.spmd_run(torch.tensor, 1, world_size=2, seats="processes").outcome.ok

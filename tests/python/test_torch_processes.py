@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import threading
 import traceback
+import types
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
@@ -15,7 +18,7 @@ import torch.distributed as dist
 import process_programs
 import simmesh
 from simmesh.torch import run
-from simmesh.torch.processes.rank_program import Unsent
+from simmesh.torch.processes.sent_value import Unsent
 
 PROGRAMS = (
     process_programs.all_reduce, process_programs.collectives, process_programs.started_together,
@@ -192,6 +195,42 @@ def test_a_value_that_pickle_refuses_is_told() -> None:
     assert ran.outcome.ok, ran.outcome.report
     assert isinstance(ran.results[0], Unsent)
     assert "cannot pickle" in ran.results[0].reason
+
+
+def test_what_this_process_cannot_name_is_told() -> None:
+    """Fails if an exception of a class that only a rank has made is lost."""
+
+    def program(rank: int) -> Any:
+        module = types.ModuleType("made_by_a_rank")
+        sys.modules["made_by_a_rank"] = module
+        exec("class Own(ValueError): pass", vars(module))
+        if rank == 0:
+            raise module.Own("a text")
+        return module.Own
+
+    ran = run(program, 2, seats="processes")
+    assert isinstance(ran.outcome.exception, ValueError)
+    assert "made_by_a_rank.Own: a text" in ran.outcome.message
+    assert run(lambda rank: program(1), 1, seats="processes").results[0].text == "<class 'type'>"
+
+
+def test_processes_compute_at_the_same_time(tmp_path: Path) -> None:
+    """Fails if a process waits for its turn though nothing that it computes depends on others."""
+
+    def program() -> bool:
+        tensor = torch.ones(1)
+        dist.all_reduce(tensor)
+        (tmp_path / str(dist.get_rank())).touch()
+        other = tmp_path / str(1 - dist.get_rank())
+        looks = 0
+        while not other.exists() and looks < 1_000_000:
+            looks += 1
+        dist.all_reduce(tensor)
+        return looks < 1_000_000
+
+    ran = simmesh.spmd_run(program, world_size=2, seats="processes")
+    assert ran.outcome.ok, ran.outcome.report
+    assert ran.results == [True, True]
 
 
 @pytest.mark.parametrize(

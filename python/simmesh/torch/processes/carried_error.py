@@ -6,7 +6,7 @@ import pickle
 import sys
 import traceback
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 # A chain of causes may be a ring.
@@ -25,27 +25,31 @@ class _Place:
 
 @dataclass
 class CarriedError:
-    """An exception as a message: its class, and what makes an equal one."""
+    """An exception as a message.
 
-    kind: type[BaseException]
-    arguments: tuple[Any, ...]
-    attributes: dict[str, Any]
+    ``pickled`` has its class, arguments and attributes. A class that the other process can't find
+    becomes ``base``, the nearest one of Python's own, with the exception's ``text``.
+    """
+
+    pickled: bytes
+    base: type[BaseException]
+    text: str
     places: list[_Place]
     cause: CarriedError | None = None
     context: CarriedError | None = None
     hides_context: bool = False
-    parts: list[CarriedError] = field(default_factory=list)
 
 
 def carried(error: BaseException, depth: int = 0) -> CarriedError:
-    """Makes a message of an exception. What pickle can't take goes as its text, and a class that
-    it can't name as the nearest one above.
-    """
-    own = next(kind for kind in type(error).__mro__ if _is_picklable(kind))
-    is_same = own is type(error)
-    arguments = tuple(map(_sent, error.args)) if is_same else (_text(error),)
+    """Makes a message of an exception. What pickle can't take goes as its text."""
     attributes = {name: _sent(value) for name, value in vars(error).items()}
-    found = CarriedError(own, arguments, attributes, _places(error.__traceback__))
+    facts = (type(error), tuple(map(_sent, error.args)), attributes)
+    found = CarriedError(
+        pickle.dumps(facts) if _is_picklable(facts) else b"",
+        next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins"),
+        "".join(traceback.format_exception_only(type(error), error)).strip(),
+        _places(error.__traceback__),
+    )
     if depth < _CAUSES_MAX:
         found.hides_context = error.__suppress_context__
         if error.__cause__ is not None:
@@ -57,10 +61,15 @@ def carried(error: BaseException, depth: int = 0) -> CarriedError:
 
 def revived(message: CarriedError) -> BaseException:
     """An exception equal to the one that was carried. Its traceback has the same places."""
+    attributes: dict[str, Any] = {}
+    try:
+        kind, arguments, attributes = pickle.loads(message.pickled)
+    except Exception:
+        kind, arguments = message.base, (message.text,)
     # The constructor of a class may take other arguments than it passes on.
-    error = message.kind.__new__(message.kind, *message.arguments)
-    error.args = message.arguments
-    vars(error).update(message.attributes)
+    error: BaseException = kind.__new__(kind, *arguments)
+    error.args = arguments
+    vars(error).update(attributes)
     if message.cause is not None:
         error.__cause__ = revived(message.cause)
     if message.context is not None:
@@ -79,10 +88,6 @@ def _is_picklable(value: Any) -> bool:
     except Exception:
         return False
     return True
-
-
-def _text(error: BaseException) -> str:
-    return "".join(traceback.format_exception_only(type(error), error)).strip()
 
 
 def _places(found: types.TracebackType | None) -> list[_Place]:

@@ -106,6 +106,10 @@ class OperandMemory:
         if operation is not None:
             operation.has_started = True
 
+    def has_operations(self) -> bool:
+        """True if an operation is under way."""
+        return bool(self._operations)
+
     def drop(self, number: int) -> None:
         """Forgets an operation that could not start."""
         operation = self._operations.pop(number, None)

@@ -50,8 +50,11 @@ class _Seats(threading.local):
 class RankCore:
     """The rank of this process, and the way to its seats."""
 
-    def __init__(self, rank: int, channel: Channel, memory: OperandMemory) -> None:
+    def __init__(
+        self, rank: int, channel: Channel, memory: OperandMemory, runs_ahead: bool
+    ) -> None:
         self.rank = rank
+        self.runs_ahead = runs_ahead
         self.memory = memory
         self.has_ended = False
         self._seats = _Seats()
@@ -103,12 +106,16 @@ class RankCore:
             self.memory.drop(number)
             raise
         self.memory.started(number)
-        return RankOperation(self, number)
+        return RankOperation(self, number, receives=name == "recv")
 
     def tell(self, *message: Any) -> None:
         """Sends what needs no answer."""
         if self._seats.channel is not None:
             self._seats.channel.send(message)
+
+    def may_go_on(self) -> bool:
+        """True if a wait needs no turn: all operations have completed, and the rank runs ahead."""
+        return self.runs_ahead and not self.memory.has_operations()
 
     def place(self) -> tuple[str, int]:
         """The file and line of the program's call, by the rule of the core."""
@@ -171,6 +178,7 @@ class RankCore:
         raise error
 
     def _start_thread(self, name: str, body: Callable[[], None]) -> int:
+        self.runs_ahead = False
         seat: int = self.ask("start_thread", name)
         # The seat's socket follows, once the answer is read.
         main = self._seats.channel
@@ -226,12 +234,16 @@ class RankGroup:
 class RankOperation:
     """An operation that the seat has started."""
 
-    def __init__(self, core: RankCore, number: int) -> None:
+    def __init__(self, core: RankCore, number: int, receives: bool) -> None:
         self._core = core
         self._number = number
+        self._receives = receives
         self._source: int | None = None
 
     def wait(self, timeout: float | None = None) -> bool:
+        if timeout is None and not self._receives and self._core.may_go_on():
+            self._core.tell("waited", self._number, self._core.place())
+            return True
         is_complete, self._source = self._core.ask("wait", self._number, timeout)
         return bool(is_complete)
 

@@ -8,12 +8,15 @@ import os
 import select
 import signal
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from simmesh.torch.processes.channel import Channel, ChannelClosed
 
 #: Lets a process write its Python calls into its file.
 SHOW_CALLS = signal.SIGRTMIN + 5
+# The function in which a process begins.
+_OUTERMOST = " in run_program"
 # Seconds between looks at whether the run was interrupted.
 _LOOK = 0.25
 # Seconds for which a process may take to write its calls, and to end.
@@ -113,8 +116,21 @@ class RankProcess:
 
     def _stack(self) -> str:
         with open(f"/proc/self/fd/{self._calls}", "rb") as file:
-            text = file.read().decode(errors="replace").strip()
+            text = file.read().decode(errors="replace")
+        text = "\n".join(_calls_of_rank(text.splitlines()))
         return f"; its Python calls, the last one first:\n{text}" if text else ""
+
+
+def _calls_of_rank(lines: Iterable[str]) -> Iterator[str]:
+    """The lines without those of the parent's calls that led to the fork."""
+    is_ranks = True
+    for line in lines:
+        if "hread 0x" in line:
+            is_ranks = True
+        elif line.endswith(_OUTERMOST):
+            is_ranks = False
+        if is_ranks and line:
+            yield line
 
 
 def _end_in_words(status: int) -> str:

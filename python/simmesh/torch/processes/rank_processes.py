@@ -98,7 +98,7 @@ class RankProcesses:
             theirs.send(is_fit)
             if not is_fit:
                 os._exit(0)
-            run_program(rank, theirs, address, calls, body, enter)
+            run_program(rank, theirs, address, calls, self._run_ahead, body, enter)
         theirs.close()
         process = RankProcess(rank, pid, ours, memory, calls)
         if process.receive(ours, self._timeout):

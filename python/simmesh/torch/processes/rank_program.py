@@ -12,7 +12,6 @@ import os
 import pickle
 import signal
 import sys
-from dataclasses import dataclass
 from multiprocessing import util
 from typing import Any, Callable
 
@@ -29,16 +28,9 @@ from simmesh.torch.processes.operand_memory import OperandMemory
 from simmesh.torch.processes.rank_core import RankCore
 from simmesh.torch.processes.rank_process import SHOW_CALLS
 from simmesh.torch.processes.seat import Facts
+from simmesh.torch.processes.sent_value import sent_value
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
-
-
-@dataclass
-class Unsent:
-    """The value of a rank that pickle can't send from its process: its text, and why not."""
-
-    text: str
-    reason: str
 
 
 def can_differentiate() -> bool:
@@ -52,8 +44,8 @@ def can_differentiate() -> bool:
 
 
 def run_program(
-    rank: int, channel: Channel, address: int, calls: int, body: Callable[[int], Any],
-    enter: Callable[[int], None],
+    rank: int, channel: Channel, address: int, calls: int, runs_ahead: bool,
+    body: Callable[[int], Any], enter: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Runs ``body(rank)`` in this process, which was forked for it, and sends how it ended.
     ``enter`` loads the rank's state. Doesn't return.
@@ -61,7 +53,7 @@ def run_program(
     status = 1
     try:
         _become_own_process(calls)
-        core = RankCore(rank, channel, OperandMemory(address))
+        core = RankCore(rank, channel, OperandMemory(address), runs_ahead)
         patches = Patches()
         core.install(patches)
         enter(rank)
@@ -95,14 +87,7 @@ def _message_of(program: Callable[[], Any]) -> bytes:
         sys.stderr.flush()
     except BaseException as error:
         return pickle.dumps(("end", False, carried(error), _facts()))
-    facts = _facts()
-    try:
-        message = pickle.dumps(("end", True, value, facts))
-        pickle.loads(message)
-    except Exception as error:
-        unsent = Unsent(repr(value), f"{type(error).__name__}: {error}")
-        return pickle.dumps(("end", True, unsent, facts))
-    return message
+    return pickle.dumps(("end", True, sent_value(value), _facts()))
 
 
 def _facts() -> Facts:

@@ -102,6 +102,8 @@ class Seat:
                 message = process.receive(self._channel, self.desk.timeout)
                 if message[0] == "call":
                     self._perform(*message[1:])
+                elif message[0] == "waited":
+                    self._wait_late(*message[1:])
                 elif message[0] == "record":
                     _core.record(message[1])
                 elif message[0] == "print":
@@ -123,7 +125,7 @@ class Seat:
             raise revived(self._error)
         if not is_value:
             raise revived(value)
-        return value
+        return None if value is None else value.value()
 
     def answer(self, is_value: bool, value: Any) -> None:
         """Answers the request of the process."""
@@ -165,7 +167,12 @@ class Seat:
         self, number: int, group: int, inputs: list[SharedArray], outputs: list[SharedArray],
         op: str, **options: Any,
     ) -> None:  # fmt: skip
+        options["yields"] = False
         self._add(number, self.desk.groups[group].collective(op, inputs, outputs, **options))
+        if self.desk.runs_ahead and self.desk.all_have_completed():
+            self.answer(True, None)
+            self.was_answered = True
+        _core.yield_now()
 
     def send(
         self, number: int, group: int, inputs: Sequence[Any], outputs: Sequence[Any], peer: int,
@@ -188,10 +195,19 @@ class Seat:
         if timeout is not None or not self.desk.runs_ahead:
             return operation.wait(timeout), operation.source
         self._seats.begin_wait(self)
+        self._seats.let_run_ahead()
         try:
             return operation.wait(), operation.source
         finally:
             self._seats.end_wait(self)
+
+    def _wait_late(self, number: int, place: Any) -> None:
+        """Waits for a complete operation for which the process has not waited, to run ahead."""
+        _core.set_place_of_thread(*place)
+        try:
+            self.desk.operations[number].wait()
+        except BaseException as error:
+            self._error = carried(error)
 
     def is_completed(self, number: int) -> bool:
         return self.desk.operations[number].is_completed()

@@ -1,0 +1,107 @@
+"""How much do ranks that are processes cost, and how much do they gain, beside ranks that are
+threads and processes of gloo?
+
+Prints a table: what was measured, with processes, with the peer, the ratio, and what is asked. All
+are wall times of one run on this machine, the least of several that alternate, so that noise counts
+for little. ``python seats.py ROW...`` measures some of the rows: start, turn, step, compute.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+import torch
+import torch.distributed as dist
+from torch_ranks import RANKS, least_seconds, on_processes, small_step
+
+import simmesh
+from simmesh import _core
+
+TURNS = 200
+
+
+def nothing() -> None:
+    """Starts, and ends."""
+
+
+def turns() -> None:
+    """Passes the turn to the next rank again and again."""
+    for _ in range(TURNS):
+        _core.yield_now()
+
+
+def computing() -> torch.Tensor:
+    """Computes for some tenths of a second between all-reduces, as a large model does."""
+    torch.manual_seed(dist.get_rank())
+    state = torch.randn(512, 512) / 32
+    for _ in range(4):
+        for _ in range(24):
+            state = state @ state.T / 16
+        dist.all_reduce(state)
+    return state
+
+
+def seconds(
+    program: Callable[[], Any], seats: tuple[str, ...], ranks: int = RANKS, times: int = 5
+) -> list[float]:
+    """Returns the least wall time of a run with each kind of seats, in alternation."""
+
+    def run(kind: str) -> None:
+        result = simmesh.spmd_run(program, world_size=ranks, seats=kind)
+        assert result.outcome.ok, result.outcome.report
+
+    for kind in seats:
+        run(kind)
+    found = [
+        [least_seconds(lambda kind=kind: run(kind), 1) for kind in seats] for _ in range(times)
+    ]
+    return [min(each) for each in zip(*found)]
+
+
+BOTH = ("processes", "threads")
+
+
+def start_row() -> tuple[str, float, float, str]:
+    own, threads = seconds(nothing, BOTH)
+    return "start and end of 4 ranks, beside threads (ms)", own * 1e3, threads * 1e3, "milliseconds"
+
+
+def turn_row() -> tuple[str, float, float, str]:
+    own, threads = seconds(turns, BOTH, times=3)
+    base, base_threads = seconds(nothing, BOTH, times=3)
+    scale = 1e6 / (TURNS * RANKS)
+    return (
+        "a turn, beside threads (us)", (own - base) * scale, (threads - base_threads) * scale,
+        "about 20 us",
+    )  # fmt: skip
+
+
+def step_rows() -> list[tuple[str, float, float, str]]:
+    own, threads = seconds(small_step, BOTH)
+    gloo = on_processes()
+    return [
+        ("FSDP2 step test of 4 ranks, beside threads (ms)", own * 1e3, threads * 1e3, ""),
+        ("FSDP2 step test of 4 ranks, beside gloo (ms)", own * 1e3, gloo * 1e3, ""),
+    ]
+
+
+def compute_row() -> tuple[str, float, float, str]:
+    own, threads = seconds(computing, BOTH, ranks=2)
+    return "2 ranks that compute, beside threads (ms)", own * 1e3, threads * 1e3, "ratio 1.7"
+
+
+def main(names: list[str]) -> None:
+    """Prints the table."""
+    rows = {
+        "start": lambda: [start_row()], "turn": lambda: [turn_row()], "step": step_rows,
+        "compute": lambda: [compute_row()],
+    }  # fmt: skip
+    print(f"{'':50}{'processes':>10}{'peer':>10}{'ratio':>8}  asked")
+    for name in names or rows:
+        for what, own, peer, asked in rows[name]():
+            print(f"{what:50}{own:10.2f}{peer:10.2f}{peer / own:8.2f}  {asked}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

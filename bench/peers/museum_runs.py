@@ -51,7 +51,7 @@ class Job:
 
 @dataclass
 class Outcome:
-    """What a rank raised, "" if nothing, and its values."""
+    """The error of a rank, "" if it raised none, and its values."""
 
     error: str = ""
     values: Values = field(default_factory=dict)

@@ -128,7 +128,9 @@ def _norms(chosen: Choices, draw: random.Random) -> list[str]:
     if "tp" in chosen.layout:
         return norms[:2]
     has_rows = chosen.data_ranks * chosen.micro * 2 <= chosen.rows
-    if chosen.family != "text" and draw.random() < 0.1 and has_rows:
+    # PyTorch refuses a batch norm of bfloat16 whose buffers stay float32.
+    is_mixed = "param_dtype" in chosen.policy
+    if chosen.family != "text" and draw.random() < 0.1 and has_rows and not is_mixed:
         chosen.must = STATISTICS
         return ["nn.BatchNorm1d(WIDTH)" if chosen.family == "vectors" else "nn.BatchNorm2d(WIDTH)"]
     return norms

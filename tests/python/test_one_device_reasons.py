@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
+from simmesh._core.exact import Values
 from torch import nn
 from torch.distributed.tensor import DeviceMesh
 
 import simmesh
 from one_device_programs import Program, seeded
+from simmesh.one_device.assembly import rounded
 from simmesh.one_device.layout import Layout
 from simmesh.one_device.notebook import GRADIENT, INITIAL, RETURNED, Key
 from simmesh.one_device.reasons import cause, difference
 from simmesh.one_device.rows import rows_reason
+from simmesh.one_device.search import Allowed, find
 from simmesh.one_device.snapshot import Exact
 from test_one_device_faults import first_line, report_of
 
@@ -173,6 +176,19 @@ def test_causes_of_factors() -> None:
     assert cause(key, 4.0, layout).startswith(": it was added up over dp and cp where")
     assert "a loss scale was not divided out" in cause(key, 1024.0, layout)
     assert "a loss scale" not in cause(key, 8.0, layout)
+
+
+def test_parts_that_look_alike_are_parts() -> None:
+    """Would fail if bfloat16 sums of two ranks that round alike were taken for one whole."""
+    exact = [0.6213, 0.9313, 1.0871, 0.4660]
+    parts = [
+        rounded(Values.of(torch.tensor([each], dtype=torch.float64)), torch.ones(1).bfloat16())
+        for each in exact
+    ]
+    total = Values.of(torch.tensor([sum(exact)], dtype=torch.float64))
+    one = rounded(total, torch.ones(1).bfloat16())
+    found = find(one, parts, Layout(("replicate", "shard"), (2, 2)), Allowed())
+    assert found is not None and found.text == "P, P"
 
 
 def test_note_returns_the_value() -> None:

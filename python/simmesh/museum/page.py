@@ -26,7 +26,7 @@ simmesh museum run [NAME|HALL]      runs wrong and right programs: what is found
 
 `simmesh museum run` ends with status 0 if every bug is found and no right program has a finding.
 It takes `--jobs N`, `--json` and `--quiet`. With `--seed N` all programs have other data and
-parameters. What other tools find in the same exhibits is in [scores.md](scores.md).
+parameters.
 
 | check | is | expects |
 | --- | --- | --- |
@@ -56,10 +56,6 @@ def pages(findings: Mapping[str, Sequence[str]]) -> dict[str, str]:
     filled = {hall: exhibits for hall, exhibits in halls.items() if exhibits}
     found = {f"{hall}.md": _hall(hall, exhibits, findings) for hall, exhibits in filled.items()}
     return {"README.md": _index(filled), **found}
-
-
-#: The page of the score, which bench/peers/museum.py writes.
-SCORES = "scores.md"
 
 
 def write(folder: Path, jobs: int = 1) -> int:

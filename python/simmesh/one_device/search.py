@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from simmesh.one_device.assembly import REPLICATED, Grid, Piece, fold, scaled
+from simmesh.one_device.assembly import REPLICATED, Grid, Piece, fold, rounded, scaled
 from simmesh.one_device.layout import Layout
 from simmesh.one_device.snapshot import Exact, differing
 
@@ -118,7 +118,9 @@ def _folds(
         dim = rest[0]
         place = remaining.index(dim)
         others = remaining[:place] + remaining[place + 1 :]
-        is_same = budget > 0 and not equal_parts and fold(left, place, REPLICATED) is not None
+        is_same = (
+            budget > 0 and not equal_parts and fold(_fine(left), place, REPLICATED) is not None
+        )
         for piece in candidates(sizes[dim], one.elements.dim(), 0 if is_same else budget):
             folded = fold(left, place, piece)
             if folded is not None:
@@ -128,6 +130,17 @@ def _folds(
                 )
 
     yield from join_next(grid, every, order, {}, pending)
+
+
+def _fine(grid: Grid) -> Grid:
+    """The exact values in float64, since other parts of a sum may look alike in a coarse dtype."""
+    return {place: None if each is None else _in_float64(each) for place, each in grid.items()}
+
+
+def _in_float64(exact: Exact) -> Exact:
+    if exact.values is None or not exact.elements.is_floating_point():
+        return exact
+    return Exact(rounded(exact.values, exact.elements.to(torch.float64)).elements)
 
 
 def candidates(size: int, dims: int, budget: int) -> list[Piece]:

@@ -35,7 +35,7 @@ def right(mesh):
 
 
 EXHIBIT = Exhibit(
-    title="An eighth of the loss",
+    title="The loss, by the number of its pieces",
     source="ByteDance-Seed/VeOmni PR 338",
     date="2025-12-29",
     check=SameAsOneDevice(layouts=[{"dp": 1, "sp": 2}]),

@@ -1,0 +1,201 @@
+"""Which of the museum's bugs do other tools find, what do they say of the right programs, and do
+they name the line, parameter or operator at fault?
+
+    museum.py [--every N] [--page FILE] [NAME|HALL ...]
+
+Runs the wrong and the right program of each exhibit under simmesh and under its rivals, and prints
+one table: bugs that are found, those whose finding names what is at fault, right programs with a
+finding (noise), and exhibits that the tool can't run in either form. Below are the exhibits in
+which a rival does better than simmesh. It needs an idle machine: a program that takes half a minute
+counts as one that hangs. --every takes each N-th exhibit. --page writes the same as a page of the
+docs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import textwrap
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import simmesh
+from museum_rivals import NAMES, Rivals
+from simmesh.museum.collection import Card, chosen
+from simmesh.museum.score import names, score
+
+OURS = "simmesh"
+_TITLES = {
+    "local_tensor": "LocalTensor",
+    "threads": "threaded process group",
+    "spmd_types": "spmd_types, permissive",
+    "gloo DETAIL": "gloo, TORCH_DISTRIBUTED_DEBUG=DETAIL",
+    "tolerance 1e-4": "tolerance test, rtol 1e-4, one process",
+    "DebugMode hashes": "hashes as DebugMode's, one process",
+}
+
+
+@dataclass
+class Row:
+    """The results of one tool, by the names of exhibits."""
+
+    found: list[str] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)
+    noise: list[str] = field(default_factory=list)
+    unable: list[str] = field(default_factory=list)
+
+    def add(self, card: Card, wrong: str | None, right: str | None) -> None:
+        """Counts an exhibit."""
+        if wrong is None or right is None:
+            self.unable.append(card.name)
+            return
+        if right:
+            self.noise.append(card.name)
+        elif wrong:
+            self.found.append(card.name)
+            if names(wrong, card):
+                self.named.append(card.name)
+
+
+def _spmd_types_rule(card: Card, variant: str) -> str | None:
+    """The finding of spmd_types.rulecheck in an exhibit that is a sharding rule."""
+    from types import SimpleNamespace
+
+    from rules import UNSAID, peers
+    from simmesh.rules.marks import marks_of
+
+    program = getattr(card.load(), variant)
+    verdicts = []
+    for arguments, options in marks_of(program):
+        rule = arguments[0]
+        if not isinstance(rule, str):
+            return None
+        inputs = options.get("inputs", arguments[1] if len(arguments) > 1 else None)
+        judged: Any = SimpleNamespace(function=program, inputs=inputs)
+        try:
+            verdicts.append(peers(judged, rule))
+        except Exception:  # the rule has no types there
+            return None
+    if not verdicts or UNSAID in verdicts:
+        return None
+    return next((each for each in verdicts if each != "holds"), "")
+
+
+def compare(cards: Sequence[Card]) -> dict[str, Row]:
+    """The row of each tool."""
+    rows = {name: Row() for name in (OURS, *NAMES)}
+    rivals = Rivals()
+    try:
+        for number, card in enumerate(cards, 1):
+            ours = score(card)
+            rows[OURS].add(card, ours.finding, ours.noise)
+            wrong, right = (rivals.findings(card, variant) for variant in ("wrong", "right"))
+            if card.check.startswith("Rule("):
+                wrong["spmd_types"] = _spmd_types_rule(card, "wrong")
+                right["spmd_types"] = _spmd_types_rule(card, "right")
+            for name in NAMES:
+                error = _ERROR_OF.get(name, "")
+                is_alike = bool(wrong.get(error)) and bool(right.get(error))
+                rows[name].add(card, *((None, None) if is_alike else (wrong[name], right[name])))
+            print(f"{number} of {len(cards)}: {card.name}", file=sys.stderr, flush=True)
+    finally:
+        rivals.stop()
+    return rows
+
+
+#: The run of a tool. Where wrong and right program raise in it, the tool can't look at them.
+_ERROR_OF = {
+    "local_tensor": "local_tensor",
+    "threads": "threads",
+    "gloo DETAIL": "gloo DETAIL",
+    "tolerance 1e-4": "gloo DETAIL",
+    "DebugMode hashes": "gloo DETAIL",
+}
+
+
+def table(rows: dict[str, Row], cards: Sequence[Card]) -> list[str]:
+    """The table as lines of Markdown."""
+    lines = [
+        f"{len(cards)} exhibits; simmesh {simmesh.__version__}, PyTorch {torch.__version__}, "
+        f"spmd_types {version('spmd_types')}",
+        "",
+        "| tool | found | named | noise | can't look |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name, row in rows.items():
+        counts = (len(row.found), len(row.named), len(row.noise), len(row.unable))
+        lines.append(f"| {_TITLES.get(name, name)} | {' | '.join(map(str, counts))} |")
+    return lines
+
+
+def lost(rows: dict[str, Row]) -> list[str]:
+    """The exhibits in which a rival finds or names what simmesh doesn't."""
+    ours, lines = rows[OURS], []
+    for name, row in rows.items():
+        for kind in ("found", "named"):
+            for exhibit in getattr(row, kind):
+                if exhibit not in getattr(ours, kind):
+                    lines.append(f"| {exhibit} | {kind} by {_TITLES.get(name, name)} |")
+    if not lines:
+        return ["None: each bug that a rival finds or names, simmesh finds and names too."]
+    return ["| exhibit | lost |", "| --- | --- |", *lines]
+
+
+_HOW = """
+What other tools find in {some} of the {of} exhibits, written by `bench/peers/museum.py`. Each tool
+looks at the wrong and the right program. A bug is found if the wrong one has a finding and the
+right one has none. It is named if the finding has the line, parameter or operator at fault. A
+finding in the right program is noise. A tool can't look at an exhibit that it can run in neither
+form, or that has nothing for it.
+"""
+
+_WHAT = """
+LocalTensor, the threaded process group and gloo run programs, and find what raises or doesn't end.
+The tolerance test compares what gloo's ranks return, note and end with (parameters, gradients,
+buffers) with one process. The hashes are of the same values, bit for bit, with PyTorch's own
+arithmetic, whose sums depend on the order. Where ranks have pieces, both are given simmesh's search
+for the layout. spmd_types sees programs without annotations, which is not what it is made for, and
+judges rules by its rulecheck.
+"""
+
+
+def page(rows: dict[str, Row], cards: Sequence[Card], of: int) -> str:
+    """The page of the docs; the exhibits are some of ``of``."""
+    missed = [card.name for card in cards if card.name not in rows[OURS].found]
+    how, what = (
+        textwrap.fill(" ".join(text.format(some=len(cards), of=of).split()), 130)
+        for text in (_HOW, _WHAT)
+    )
+    lines = ["# The museum's score", "[All halls](README.md)", "", how, "", *table(rows, cards)]
+    lines += ["", what, "", "## Lost to a rival", *lost(rows), "", "## Not found by simmesh"]
+    lines += [f"- {name}" for name in missed] or ["None."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="of an exhibit or a hall")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th exhibit")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write a page of the docs")
+    options = parser.parse_args()
+    os.environ["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL"
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    every = chosen(options.names)
+    cards = every[:: options.every]
+    rows = compare(cards)
+    print("\n".join([*table(rows, cards), "", "Lost to a rival:", *lost(rows)]))
+    if options.page:
+        options.page.write_text(page(rows, cards, len(every)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

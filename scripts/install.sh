@@ -76,14 +76,21 @@ need_pytorch_tests() {
 }
 
 # need_environment NAME installs what versions.sh names for an environment of Python into
-# build/NAME, unless that was done. Versions that the machine prefers don't count here.
+# build/NAME, unless that was done. Versions that the machine prefers don't count here. One with a
+# base finds what that has, as if it were installed here.
 need_environment() {
-  local folder=$root/build/$1 requirements=${environments[$1]} step steps words
+  local folder=$root/build/$1 requirements=${environments[$1]} step steps words sites
+  local base=${bases[$1]:-}
+  [ -z "$base" ] || need_environment "$base" || return 1
   [ "$(cat "$folder/requirements.txt" 2> /dev/null)" != "$requirements" ] || return 0
   need "${python_packages[@]}"
   IFS='|' read -r -d '' -a steps <<< "$requirements" || true
   rm -rf "$folder"
   python3 -m venv "$folder" >&2 || return 1
+  if [ -n "$base" ]; then
+    sites=("$root/build/$base"/lib/python*/site-packages)
+    echo "${sites[0]}" > "$folder/lib/$(basename "$(dirname "${sites[0]}")")/site-packages/base.pth"
+  fi
   for step in "${steps[@]}"; do
     read -r -d '' -a words <<< "$step" || true
     say "installing ${words[*]} into build/$1"

@@ -32,6 +32,16 @@ model_requirements="transformers==5.24.0 accelerate==1.15.0"
 titan_requirements="tyro==1.0.17 | --no-deps torchtitan==0.3.0 spmd_types==0.3.1"
 # Frameworks that train on ranks in the tests, without what they ask for on GPUs.
 framework_requirements="lightning-fabric==2.6.6 lightning-utilities==0.15.3 megatron-core==0.16.1"
+# Trainers and optimizers that only the table of frameworks runs, and what torchtitan's trainer asks
+# for beside its models.
+trainer_requirements="torch==2.15.0 lightning==2.6.6 pytorch-lightning==2.6.6 torchmetrics==1.9.0
+  torchao==0.18.0 torchft==0.2.0 datasets==4.7.0 huggingface_hub==1.33.0 fsspec==2026.2.0
+  torchdata==0.11.0 tensorboard==2.21.0"
+# torchrec goes with the operators of one release of PyTorch.
+recommender_requirements="--no-deps torchrec==1.8.0 fbgemm-gpu-cpu==1.8.0 tensordict==0.15.3
+  torchmetrics==1.9.0 lightning-utilities==0.15.3 iopath==0.1.10 portalocker==4.4.2
+  pyre-extensions==0.0.32 typing-inspect==0.9.0 mypy_extensions==1.2.0 pyvers==0.2.3
+  cloudpickle==3.1.3 orjson==3.13.0"
 # Beside PyTorch, what the tests of its sources import.
 pytorch_test_requirements="hypothesis==6.170.17 parameterized==0.9.0 fsspec==2026.9.0 psutil==7.2.2"
 declare -A environments=(
@@ -46,7 +56,11 @@ declare -A environments=(
     $model_requirements"
   [torch-2.15]="torch==2.15.0 $torch_requirements | setuptools deepspeed==0.19.8
     $model_requirements $titan_requirements $framework_requirements"
+  [frameworks]="$trainer_requirements"
+  [recommenders]="$recommender_requirements"
 )
+# Environments that have what another one has, too.
+declare -A bases=([frameworks]=torch-2.15 [recommenders]=torch-2.13)
 # Older releases of DeepSpeed whose checkpoints are compared, each beside the first environment below.
 deepspeed_releases=(0.14.5 0.16.9 0.19.7)
 # The oldest and the newest PyTorch that simmesh follows.

@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch import nn
 
+import package_programs
+
 STEPS = 4
 
 
@@ -30,6 +32,11 @@ def batches(seed: int) -> torch.Tensor:
     return torch.randn(STEPS, 4, 8, generator=torch.Generator().manual_seed(seed))
 
 
+def rows() -> torch.Tensor:
+    """The rows of two ranks' batches."""
+    return torch.cat([batches(1), batches(2)]).flatten(0, 1)
+
+
 def rank() -> int:
     """The number of the rank, as torchrun says it."""
     return int(os.environ["RANK"])
@@ -42,8 +49,7 @@ def of_accelerate() -> list[Any]:
     accelerator = Accelerator(cpu=True)
     model = network()
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
-    rows = torch.cat([batches(1), batches(2)]).flatten(0, 1)
-    loader = torch.utils.data.DataLoader(rows, batch_size=4, shuffle=True)
+    loader = torch.utils.data.DataLoader(rows(), batch_size=4, shuffle=True)
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
     found: list[Any] = []
     for batch in loader:
@@ -204,6 +210,11 @@ PROGRAMS: dict[str, Callable[[], list[Any]]] = {
     "deepspeed-2": lambda: of_deepspeed(2),
     "deepspeed-3": lambda: of_deepspeed(3),
     "megatron": of_megatron,
+    "lightning": lambda: package_programs.of_lightning(STEPS, rows()),
+    "torchao": lambda: package_programs.of_torchao(STEPS, rows()),
+    "torchft": lambda: package_programs.of_torchft(STEPS, rows()),
+    "torchrec": lambda: package_programs.of_torchrec(STEPS, rows()),
+    "spmd_types": lambda: package_programs.of_spmd_types(STEPS, rows()),
 }
 
 #: What each program is, as the table of the page says it.
@@ -219,6 +230,13 @@ TITLES = {
     "deepspeed-3": "the same with ZeRO 3",
     "megatron": "`parallel_state`, vocabulary embedding, column and row linear layers, vocabulary "
                 "cross entropy; 4 steps",
+    "lightning": "`Trainer` with DDP, a shuffled loader that it splits, clipping, `all_gather`; 4 "
+                 "steps",
+    "torchao": "`AdamW8bit` over FSDP2; 4 steps",
+    "torchft": "`ProcessGroupGloo`, configured anew for each of 4 steps; a checkpoint by "
+               "`PGTransport`",
+    "torchrec": "three tables that `DistributedModelParallel` cuts over the ranks; 4 steps",
+    "spmd_types": "a layer cut by columns and rows, type-checked; 4 steps",
 }  # fmt: skip
 
 #: Scripts that packages bring with them, which say themselves whether they pass.

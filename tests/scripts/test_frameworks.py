@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frameworks import BEGIN, END, Ended, Row, table, with_table
+from frameworks import BEGIN, END, Ended, Row, table, with_rows
 
 PASSED, FAILED = Ended("", 4.0), Ended("ValueError: no", 2.0)
 
@@ -29,11 +29,11 @@ def test_cells_say_verdict_and_time() -> None:
     assert row(FAILED, PASSED).cells[3:5] == ("fails: `ValueError: no`, 2.0 s", "passes, 4.0 s")
 
 
-def test_the_table_of_a_page_is_renewed() -> None:
-    """Would fail if the rest of the page changed."""
-    new = table([row(PASSED, PASSED)])
-    assert with_table(f"before\n{BEGIN}old\n{END}behind\n", new) == (
-        f"before\n{BEGIN}{new}{END}behind\n"
-    )
+def test_the_rows_of_a_page_are_renewed() -> None:
+    """Would fail if rows of other programs, or the rest of the page, changed."""
+    other = Row("other", "2.0", "a training", FAILED, FAILED, True)
+    old = table([row(FAILED, PASSED), other])
+    page = with_rows(f"before\n{BEGIN}{old}{END}behind\n", [row(PASSED, PASSED)])
+    assert page == f"before\n{BEGIN}{table([row(PASSED, PASSED), other])}{END}behind\n"
     with pytest.raises(ValueError, match="expected a page with the lines"):
-        with_table("a page\n", new)
+        with_rows("a page\n", [other])

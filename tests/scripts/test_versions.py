@@ -61,9 +61,17 @@ def test_environments_are_named_after_their_torch() -> None:
         assert pinned(name)["torch"].startswith(name.removeprefix("torch-") + ".")
 
 
+def test_environments_on_another_one_have_its_torch() -> None:
+    """Would fail if packages stood beside a PyTorch that their environment doesn't have."""
+    for name in value("${!bases[*]}").split():
+        base = pinned(value(f"${{bases[{name}]}}"))
+        assert pinned(name).get("torch", base["torch"]) == base["torch"]
+
+
 def test_everything_is_pinned() -> None:
     """Would fail if two days gave two environments. setuptools is there to build others."""
-    for name in ("python", "site-tools", *TORCH_ENVIRONMENTS):
+    names = ("python", "site-tools", "browser", "frameworks", "recommenders", *TORCH_ENVIRONMENTS)
+    for name in names:
         words = value(f"${{environments[{name}]}}").replace("|", " ").split()
         packages = [word for word in words if not word.startswith("--")]
         assert [word for word in packages if "==" not in word] in ([], ["setuptools"])

@@ -42,6 +42,10 @@ def computing() -> torch.Tensor:
     return state
 
 
+#: A row of the table: what was measured, with processes, with the peer, and what is asked.
+Row = tuple[str, float, float, str]
+
+
 def seconds(
     program: Callable[[], Any], seats: tuple[str, ...], ranks: int = RANKS, times: int = 5
 ) -> list[float]:
@@ -62,12 +66,12 @@ def seconds(
 BOTH = ("processes", "threads")
 
 
-def start_row() -> tuple[str, float, float, str]:
+def start_row() -> Row:
     own, threads = seconds(nothing, BOTH)
     return "start and end of 4 ranks, beside threads (ms)", own * 1e3, threads * 1e3, "milliseconds"
 
 
-def turn_row() -> tuple[str, float, float, str]:
+def turn_row() -> Row:
     own, threads = seconds(turns, BOTH, times=3)
     base, base_threads = seconds(nothing, BOTH, times=3)
     scale = 1e6 / (TURNS * RANKS)
@@ -77,7 +81,7 @@ def turn_row() -> tuple[str, float, float, str]:
     )  # fmt: skip
 
 
-def step_rows() -> list[tuple[str, float, float, str]]:
+def step_rows() -> list[Row]:
     own, threads = seconds(small_step, BOTH)
     gloo = on_processes()
     return [
@@ -86,14 +90,14 @@ def step_rows() -> list[tuple[str, float, float, str]]:
     ]
 
 
-def compute_row() -> tuple[str, float, float, str]:
+def compute_row() -> Row:
     own, threads = seconds(computing, BOTH, ranks=2)
     return "2 ranks that compute, beside threads (ms)", own * 1e3, threads * 1e3, "ratio 1.7"
 
 
 def main(names: list[str]) -> None:
     """Prints the table."""
-    rows = {
+    rows: dict[str, Callable[[], list[Row]]] = {
         "start": lambda: [start_row()], "turn": lambda: [turn_row()], "step": step_rows,
         "compute": lambda: [compute_row()],
     }  # fmt: skip

@@ -55,7 +55,7 @@ TEST(Work, CompletionIsSeenWithoutAStep) {
   run_every_schedule(2, [](Rank& rank) {
     ProcessGroup world = ProcessGroup::world();
     if (rank.id() == 0) {
-      Work work = irecv({1}, DType::float32, {.peer = 1}, world);
+      Work work = irecv(Shape{1}, DType::float32, {.peer = 1}, world);
       EXPECT_FALSE(work.has_completed());
       barrier(world);
       work.wait();

@@ -14,8 +14,8 @@ constexpr std::size_t recorded_ranks_max = 4096;
 
 RecordLimits RecordLimits::each(std::size_t runs) {
   if (runs <= 1) return {};
-  // So bounded, the sections of one run take about 20 kB.
-  return {.spans = std::max<std::size_t>(60'000 / runs, 200), .curves = 2, .shardings = 4};
+  // So bounded, the sections of one run take about 15 kB.
+  return {.spans = std::max<std::size_t>(30'000 / runs, 200), .curves = 2, .shardings = 4};
 }
 
 RunRecorder::RunRecorder(std::size_t ranks, const RecordLimits& limits)

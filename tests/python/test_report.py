@@ -125,3 +125,21 @@ def test_a_run_writes_its_page(tmp_path: Path) -> None:
     everything = tmp_path / "all.html"
     simmesh.spmd_run(program, world_size=2, explore="all", report=everything)
     assert data_of(everything.read_text())["passed"]
+
+
+def test_an_exhibit_has_its_finding_and_its_programs() -> None:
+    """Would fail if the page of the museum lacked what was found, or passed a missed bug."""
+    from simmesh.museum.collection import cards
+    from simmesh.museum.report import parts
+    from simmesh.museum.score import Score
+
+    card, other = cards()[:2]
+    found = Score(card.name, card.hall, "[one_device] first", "", True, 0.1)
+    missed = Score(other.name, other.hall, "", "", False, 0.1)
+    one, two = parts([card, other], [found, missed])
+    assert one.passed and not two.passed
+    assert [each["title"] for each in one.sections] == [
+        "Checks", "The finding", "The story", "The programs"
+    ]  # fmt: skip
+    assert card.program in one.sections[-1]["text"]
+    assert two.sections[0]["rows"][0]["got"] == "none"

@@ -3,7 +3,7 @@
 // The data has each span as three whole numbers: the gap since the end of the span before, the length, and the number
 // of its label. Tracks with equal spans share them, and have begins of their own.
 
-const rowHeight = 20, axisHeight = 22, trackLeft = 150, zoomStep = 1.6, tableRows = 60;
+const rowHeight = 20, axisHeight = 22, trackLeft = 150, zoomStep = 1.6, tableRows = 60, boxHeight = 400;
 
 function decodeSpans(encoded) {
   const count = encoded.length / 3;
@@ -64,6 +64,7 @@ class Timeline {
       keydown: (event) => this.key(event), scroll: () => this.paint(),
       click: (event) => this.click(event), wheel: (event) => this.wheel(event),
     }, this.tall, this.canvas);
+    this.box.style.height = `${Math.min(boxHeight, axisHeight + this.tracks.length * rowHeight + 8)}px`;
     this.told = make("p", { role: "status", class: "told" }, "Choose an operation by a click or by the arrow keys.");
     this.table = make("div", {});
     this.details = make("details", { toggle: () => this.fillTable() }, make("summary", {}, "The chosen track as a table"), this.table);

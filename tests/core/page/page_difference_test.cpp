@@ -17,7 +17,7 @@ struct Parts {
   std::string command = "simmesh run";
 };
 
-JsonValue report_of(const Parts& parts) {
+JsonValue data_of_parts(const Parts& parts) {
   TimelineSection timeline({.unit = "event"});
   timeline.add({.rank = 0, .begin = 0, .length = 9, .name = "send"});
   timeline.add({.rank = 1, .begin = 2, .length = parts.length, .name = "sum", .site = "a.cpp:4"});
@@ -30,14 +30,14 @@ JsonValue report_of(const Parts& parts) {
 }
 
 PageDifference difference_of(const Parts& parts) {
-  auto found = first_page_difference(report_of({}), report_of(parts));
+  auto found = first_page_difference(data_of_parts({}), data_of_parts(parts));
   return found ? *found : PageDifference();
 }
 
 TEST(PageDifference, EqualReportsHaveNone) {
-  EXPECT_FALSE(first_page_difference(report_of({}), report_of({})));
+  EXPECT_FALSE(first_page_difference(data_of_parts({}), data_of_parts({})));
   EXPECT_FALSE(
-      first_page_difference(report_of({}), report_of({.command = "simmesh run --jobs 2"})));
+      first_page_difference(data_of_parts({}), data_of_parts({.command = "simmesh run --jobs 2"})));
 }
 
 // The operation that differs comes before the hash that it changes.

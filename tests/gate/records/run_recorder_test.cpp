@@ -16,7 +16,7 @@ std::vector<std::string> kinds_of(const JsonValue::List& sections) {
   return kinds;
 }
 
-const std::string sharded = R"(
+const std::string sharded_gate_text = R"(
 [mesh]
 shape = [2]
 [model]
@@ -34,7 +34,7 @@ schedules = 3
 // A report shows the run that is checked: recording must change neither its bits nor its schedule.
 TEST(RunRecorder, ChangesNothingOfTheRun) {
   for (const std::string& device : {std::string(), std::string("[device]\nlaunch_us = 1.0\n")}) {
-    GateFile gate = gate_from_text(sharded + device, "g.toml");
+    GateFile gate = gate_from_text(sharded_gate_text + device, "g.toml");
     GateRecords records;
     GateResult plain = run_gate(gate), recorded = run_gate(gate, {}, {}, &records);
     EXPECT_EQ(testing::text_of(plain), testing::text_of(recorded));

@@ -167,13 +167,18 @@ def _keep_findings(
     elif report.failed and call.excinfo is not None:
         error = call.excinfo.value
         notes = getattr(error, "__notes__", [])
+        # A decorated test may be located in its decorator.
         path, line, _ = item.location
-        file = os.path.relpath(item.config.rootpath / path)
+        file = os.path.relpath(item.path)
+        if os.path.basename(path) != item.path.name:
+            line = None
         text = notes[-1] if notes else str(error)
         rule = f"pytest/{type(error).__name__}"
         if "reproduce: " not in text:
             text += f"\nreproduce: pytest '{item.nodeid}'"
-        _findings.failed(suite, item.nodeid, text, rule, file=file, line=(line or 0) + 1)
+        _findings.failed(
+            suite, item.nodeid, text, rule, file=file, line=None if line is None else line + 1
+        )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

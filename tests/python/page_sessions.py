@@ -1,4 +1,4 @@
-"""What a page shows of a command, held against what the command prints."""
+"""The lines that a page shows of a command, held against those that it prints."""
 
 from __future__ import annotations
 

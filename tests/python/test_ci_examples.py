@@ -23,7 +23,7 @@ SCHEMAS = {
 
 
 def problems(path: Path, schema: str) -> str:
-    """What is wrong with a file by the schema of a CI system; empty if nothing is."""
+    """The faults of a file by the schema of a CI system; empty if there are none."""
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     return "" if ran.returncode == 0 else ran.stdout + ran.stderr

@@ -10,7 +10,7 @@ namespace {
 using testing::expect_error;
 using ::testing::HasSubstr;
 
-const std::string deadlock =
+const std::string reported_deadlock =
     "[engine/deadlock] no rank can run, 3 of 4 have not returned\n"
     "  rank 1: waited in all_gather #1 of world [0, 1, 2, 3], float32[1], a/deadlock.cpp:15\n"
     "  rank 2: had returned\n"
@@ -18,15 +18,15 @@ const std::string deadlock =
 
 // An editor jumps to the place, and an agent runs the command: both come from the report alone.
 TEST(CheckFinding, AReportSaysRuleRankPlaceAndCommand) {
-  CheckFinding finding = finding_from_report("", deadlock);
+  CheckFinding finding = finding_from_report("", reported_deadlock);
   EXPECT_EQ(finding.rule, "engine/deadlock");
   EXPECT_EQ(finding.message, "[engine/deadlock] no rank can run, 3 of 4 have not returned");
   EXPECT_EQ(finding.rank, 1);
   EXPECT_EQ(finding.file, "a/deadlock.cpp");
   EXPECT_EQ(finding.line, 15);
   EXPECT_EQ(finding.reproduce, "./deadlock --seed 0 --schedule fifo");
-  EXPECT_EQ(finding.details, deadlock);
-  EXPECT_EQ(finding_from_report("run", deadlock).rule, "run");
+  EXPECT_EQ(finding.details, reported_deadlock);
+  EXPECT_EQ(finding_from_report("run", reported_deadlock).rule, "run");
 }
 
 TEST(CheckFinding, AMessageSaysWhatWasExpectedAndWhatCame) {
@@ -48,7 +48,7 @@ TEST(CheckFinding, WhatIsNoPlaceIsLeftAlone) {
 }
 
 TEST(CheckFinding, JsonIsReadBackAndNamesWhatIsUnknown) {
-  CheckFinding finding = finding_from_report("", deadlock);
+  CheckFinding finding = finding_from_report("", reported_deadlock);
   EXPECT_EQ(to_json(check_finding_from(to_json(finding))).text(), to_json(finding).text());
   std::string bare = to_json(CheckFinding{.rule = "r", .message = "m", .file = {}}).text();
   EXPECT_THAT(bare, HasSubstr("\"rank\":null,\"file\":null,\"line\":null,\"expected\":null"));

@@ -100,8 +100,8 @@ TEST(JudgedChecks, JUnitHasNoByteThatXmlForbids) {
 }
 
 TEST(JudgedChecks, AreReadFromJson) {
-  auto checks = judged_checks_from(
-      R"([{"suite":"s","name":"a"},{"suite":"s","name":"b","finding":{"rule":"r","message":"m"}}])");
+  auto checks = judged_checks_from(R"([{"suite":"s","name":"a"},{"suite":"s","name":"b",)"
+                                   R"("finding":{"rule":"r","message":"m"}}])");
   ASSERT_THAT(checks, SizeIs(2));
   EXPECT_FALSE(checks[0].finding);
   EXPECT_EQ(checks[1].finding->message, "m");

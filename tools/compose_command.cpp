@@ -10,6 +10,7 @@
 #include "tools/report_option.h"
 #include "tools/run_options.h"
 #include "tools/watched_run.h"
+#include "tools/whole_number.h"
 
 namespace simmesh {
 
@@ -99,7 +100,7 @@ void add_compose_command(CLI::App& program, int& status) {
                   "only the layout of this name, as the table has it");
   app->add_option("--sample", arguments->request.sample,
                   "only this number of layouts, spread evenly over all")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, 1'000'000));
   app->add_flag("--list", arguments->lists, "print the names of the layouts, without running them");
   app->add_option("--inject", arguments->faults,
                   "multiply the gradients of layouts with some forms, which must be found: "

@@ -65,7 +65,9 @@ TEST(ComposeCommand, RefusesWhatItCannotRun) {
     expect_refused("compose " + file + " --ranks " + ranks, "--ranks: expected a number from 1");
   expect_refused("compose " + file + " --only fspd", "expected some of replicate, fsdp");
   for (const char* sample : {"0", "-1", "x"})
-    expect_refused("compose " + file + " --sample " + sample, "--sample");
+    expect_refused(
+        "compose " + file + " --sample " + sample,
+        "--sample: expected a whole number from 1 to 1000000, got " + std::string(sample));
   expect_refused("compose " + file + " --inject fsdp", "expected forms and a factor");
   expect_refused("compose " + file + " --layout tensor=2", "a model with attention");
   expect_refused("compose " + file + " --html /no/such/folder/x.html", "can't be written to");

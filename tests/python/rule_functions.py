@@ -18,7 +18,7 @@ class Judged:
 
     name: str
     function: Callable[..., Any]
-    inputs: Sequence[Any]
+    inputs: Sequence[Any] | None
     right: str
     wrong: str
 

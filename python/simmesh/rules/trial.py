@@ -22,7 +22,7 @@ OfRanks = dict[Coordinate, Tensor]
 
 
 _EMPTY_PIECE = 'a piece is empty; pieces=["even", "uneven"] judges the rule without such sizes'
-# What PyTorch says of an input without a gradient that requires one.
+# A part of PyTorch's error for an input without a gradient that requires one.
 _NOT_DIFFERENTIABLE = "is not differentiable with respect to argument"
 
 

@@ -29,6 +29,7 @@ batch = 4
 fsdp = {}
 [expect]
 schedules = 3
+certificate = false
 )";
 
 // A report shows the run that is checked: recording must change neither its bits nor its schedule.

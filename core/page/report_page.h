@@ -17,8 +17,8 @@ struct ReportEntry {
   JsonValue::List figures = {};  // pairs of a name and a value
   JsonValue::List sections = {};
 
-  void add_figure(std::string_view name, JsonValue value) {
-    figures.emplace_back(JsonValue::List{name, std::move(value)});
+  void add_figure(std::string_view label, JsonValue value) {
+    figures.emplace_back(JsonValue::List{label, std::move(value)});
   }
 };
 

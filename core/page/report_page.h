@@ -41,7 +41,7 @@ JsonValue to_json(const PageReport& report);
 //
 //   PageReport report{.title = "A run", .summary = "1 passed, 0 failed"};
 //   report.add({.name = "mlp.toml", .sections = {text_section("Losses", "0.5, 0.25")}});
-//   write_file("out.html", report_page(to_json(report)), "the report");
+//   std::string page = report_page(to_json(report));
 std::string report_page(const JsonValue& data);
 
 // data_of_page returns the data of a page, or of a file that has the data alone. Raises a

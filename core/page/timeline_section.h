@@ -16,7 +16,7 @@ namespace simmesh {
 //
 //   TimelineSection timeline({.title = "Timeline", .unit = "step"});
 //   timeline.add({.rank = 3, .begin = 12, .length = 5, .name = "all_reduce", .site = "a.cpp:4"});
-//   entry.sections.push_back(timeline.json());
+//   JsonValue section = timeline.json();
 class TimelineSection {
  public:
   struct About {

@@ -28,10 +28,12 @@ struct RecordLimits {
 // the operations, and shardings. It is made for one run, and changes neither its data nor its
 // schedule.
 //
-//   RunRecorder recorder(ranks, limits);
+//   RunRecorder recorder(4, RecordLimits());
 //   RunObserver observer([&](const RunRecords& run) { recorder.see(run); });
-//   world.run([&](Rank& rank) { RunRecorder::OfRank of_rank(recorder, rank); ... });
-//   entry.sections = recorder.sections();
+//   world.run([&](Rank& rank) {
+//     RunRecorder::OfRank of_rank(recorder, std::size_t(rank.id()), rank);
+//   });
+//   JsonValue::List sections = recorder.sections();
 class RunRecorder {
  public:
   RunRecorder(std::size_t ranks, const RecordLimits& limits);

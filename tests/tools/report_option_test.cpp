@@ -9,7 +9,6 @@ namespace simmesh {
 namespace {
 
 using testing::expect_refused;
-using ::testing::HasSubstr;
 using testing::ProgramRun;
 using testing::run_program;
 using testing::TemporaryFolder;

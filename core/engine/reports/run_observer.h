@@ -10,7 +10,8 @@ struct RunRecords;
 // also of a failing one: the events, and the clocks of simulated devices. Runs keep as many events
 // there as for a trace file.
 //
-//   RunObserver observer([&](const RunRecords& run) { add_spans(run, timeline); });
+//   int runs = 0;
+//   RunObserver observer([&](const RunRecords&) { ++runs; });
 //   Outcome outcome = world.run(body);
 class RunObserver {
  public:

@@ -11,7 +11,7 @@ TEST(Main, RefusesInOneLine) {
   expect_refused("", "A subcommand is required");
   expect_refused("fly",
                  "expected a subcommand (run, explore, verify, merge, releases, validate, plan, "
-                 "replay, checkpoint, config, falsify, compose or doctor), "
+                 "replay, checkpoint, config, falsify, compose, report or doctor), "
                  "got fly");
   expect_refused("record", "got record. Cases are recorded from PyTorch by the Python package");
   expect_refused("museum", "It also has museum, torchrun");

@@ -12,8 +12,9 @@ TEST(Sections, ChecksHaveWhatWasExpectedAndWhatCame) {
 }
 
 TEST(Sections, TablesKeepTheTypesOfTheirCells) {
-  EXPECT_EQ(table_section("Calls", {"name", "calls"}, {JsonValue::List{"all_reduce", 3}}, "a line")
-                .text(),
+  JsonValue::List rows;
+  rows.emplace_back(JsonValue::List{"all_reduce", 3});
+  EXPECT_EQ(table_section("Calls", {"name", "calls"}, rows, "a line").text(),
             R"({"kind":"table","title":"Calls","about":"a line","columns":["name","calls"],)"
             R"("rows":[["all_reduce",3]]})");
 }

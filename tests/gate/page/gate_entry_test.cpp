@@ -20,7 +20,8 @@ std::string report_of(const std::string& text) {
 }
 
 TEST(GateEntry, ShowsChecksMeshCollectivesAndSchedules) {
-  std::string json = report_of(testing::replicated_mlp + "[expect]\nschedules = 3\ncertificate = false\n");
+  std::string json =
+      report_of(testing::replicated_mlp + "[expect]\nschedules = 3\ncertificate = false\n");
   for (const char* part :
        {R"("title":"simmesh run g.toml")", R"("summary":"3 passed, 0 failed")",
         R"("kind":"checks")", R"("kind":"mesh")", R"("uses":{"dp":"replicate"})",

@@ -30,7 +30,7 @@ void refuse_memory(const Error& error, const ProcessGroup& group, const Collecti
 }
 
 Work isend_from(std::shared_ptr<const HostMemory> memory, const SendTo& to,
-                const ProcessGroup& group, CallSite site, AfterStart after) {
+                const ProcessGroup& group, CallSite site) {
   auto state = std::make_shared<WorkState>(group);
   const HostArray& array = memory->operands().at(0);
   Tensor type = empty_meta(flat_shape(array), array.dtype);
@@ -38,12 +38,12 @@ Work isend_from(std::shared_ptr<const HostMemory> memory, const SendTo& to,
   state->host = std::move(memory);
   state->message = message.number;
   state->object = group.group().delivery_object(std::size_t(to.peer), to.tag);
-  if (after == AfterStart::yields) group.owner().yield(site);
+  group.owner().yield(site);
   return Work(state);
 }
 
 Work irecv_into(std::shared_ptr<const HostMemory> memory, const ReceiveFrom& from,
-                const ProcessGroup& group, CallSite site, AfterStart after) {
+                const ProcessGroup& group, CallSite site) {
   auto state = std::make_shared<WorkState>(group);
   const HostArray& array = memory->results().at(0);
   state->receive = make_receive(flat_shape(array), array.dtype, from, group, site);
@@ -51,7 +51,7 @@ Work irecv_into(std::shared_ptr<const HostMemory> memory, const ReceiveFrom& fro
   state->host = std::move(memory);
   state->object = group.group().delivery_object(group.member(), from.tag);
   group.group().mailbox().post(*state->receive, {state, &*state->receive});
-  if (after == AfterStart::yields) group.owner().yield(site);
+  group.owner().yield(site);
   return Work(state);
 }
 

@@ -12,7 +12,7 @@ namespace simmesh {
 // Operations on memory of the program around a World, for programs whose tensors aren't ours. They
 // start without blocking, as PyTorch's do with async_op=True. The Work returns no tensor.
 
-// AfterStart says whether the schedule chooses again once an operation has started, or the caller
+// AfterStart says whether the schedule chooses again once a collective has started, or the caller
 // sees to that.
 enum class AfterStart { yields, goes_on };
 
@@ -29,10 +29,8 @@ Work start_collective_on(std::shared_ptr<const HostMemory> memory, const Process
 // isend_from sends the only operand of the memory, and irecv_into receives into the only result.
 // Sizes must agree, shapes needn't.
 Work isend_from(std::shared_ptr<const HostMemory> memory, const SendTo& to,
-                const ProcessGroup& group, CallSite site = CallSite::here(),
-                AfterStart after = AfterStart::yields);
+                const ProcessGroup& group, CallSite site = CallSite::here());
 Work irecv_into(std::shared_ptr<const HostMemory> memory, const ReceiveFrom& from,
-                const ProcessGroup& group, CallSite site = CallSite::here(),
-                AfterStart after = AfterStart::yields);
+                const ProcessGroup& group, CallSite site = CallSite::here());
 
 }  // namespace simmesh

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <gsl/span>
 #include <string>
 #include <vector>
 
 #include "core/findings/judged_checks.h"
+#include "core/shards/report_block.h"
 
 namespace simmesh {
 
@@ -43,9 +45,14 @@ class FindingsOption {
   std::string path_;
 };
 
-// add_checks adds the checks at the end.
-inline void add_checks(std::vector<JudgedCheck>& all, std::vector<JudgedCheck> checks) {
-  for (JudgedCheck& check : checks) all.push_back(std::move(check));
+// checks_of_each returns the checks that a function returns of each block, in order.
+inline std::vector<JudgedCheck> checks_of_each(
+    gsl::span<const ReportBlock> blocks,
+    const std::function<std::vector<JudgedCheck>(const ReportBlock&)>& checks_of) {
+  std::vector<JudgedCheck> all;
+  for (const ReportBlock& block : blocks)
+    for (JudgedCheck& check : checks_of(block)) all.push_back(std::move(check));
+  return all;
 }
 
 }  // namespace simmesh

@@ -75,29 +75,50 @@ void take_shard(std::vector<GateFile>& gates, const std::optional<ShardResults>&
 }
 
 void keep(ShardResults& keeps, const RunArguments& arguments,
-          const std::vector<GateResult>& results) {
+          const std::vector<ReportBlock>& gates) {
   keeps.jobs = arguments.paths.size();
   keeps.inputs = input_hash(arguments.paths);
-  for (std::size_t i = 0; i < results.size(); ++i)
-    keeps.results.emplace(keeps.shard.job(i), to_json(gate_block(results[i])));
+  for (std::size_t i = 0; i < gates.size(); ++i)
+    keeps.results.emplace(keeps.shard.job(i), to_json(gates[i]));
   arguments.shard.write(keeps);
+}
+
+int print_gates(gsl::span<const ReportBlock> gates, const UnitedOutput& options) {
+  const OutputOptions& output = options.output;
+  print_report(output.json ? json_of_gates(gates) : text_of_gates(gates, {.quiet = output.quiet}));
+  options.findings.write([&] {
+    return checks_of_each(gates, [](const ReportBlock& gate) { return judged_checks(gate); });
+  });
+  return count_over(gates, "failed") == 0 ? 0 : 1;
+}
+
+std::vector<GateFile> read_gates(const RunArguments& arguments) {
+  std::vector<GateFile> gates;
+  for (const std::string& path : arguments.paths) gates.push_back(read_gate(path));
+  return gates;
+}
+
+// Raises for gates that can't be run, several `worlds` at a time.
+void expect_runnable(const std::vector<GateFile>& gates, const RunWords& options,
+                     std::int64_t worlds) {
+  // A user who replays a schedule wants to know how that run ends.
+  bool replays = options.schedule.starts_with("replay:");
+  for (const GateFile& gate : gates)
+    if (!replays) expect_checks(gate);
+  for (const GateFile& gate : gates) expect_memory_of(gate, worlds);
 }
 
 // Each process runs one gate at a time. What one process would write of all gates is refused.
 ShardResults run_in_crew(Crew& crew, const RunArguments& arguments, const RunWords& options) {
   ShardResults keeps = arguments.shard.begin_in_crew();
-  if (crew.rank() == 0) arguments.findings.begin();
   bool writes_more = !options.trace_file.empty() || arguments.folders.are_given() ||
                      !arguments.picture.empty() || arguments.report.is_given();
   if (writes_more)
     raise(ErrorKind::value_error, "tools/run",
           "expected no traces, no picture and no page in processes of MPI, got one");
-  std::vector<GateFile> gates;
-  for (const std::string& path : arguments.paths) gates.push_back(read_gate(path));
-  for (const GateFile& gate : gates) {
-    if (!options.schedule.starts_with("replay:")) expect_checks(gate);
-    expect_memory_of(gate, crew.size());
-  }
+  if (crew.rank() == 0) arguments.findings.begin();
+  std::vector<GateFile> gates = read_gates(arguments);
+  expect_runnable(gates, options, crew.size());
   keeps.jobs = gates.size();
   keeps.inputs = input_hash(arguments.paths);
   for (std::uint64_t i; (i = crew.next(gates.size())) < gates.size();)
@@ -115,26 +136,21 @@ void write_report(const RunArguments& arguments, const std::vector<GateFile>& ga
 
 // All files are read before the first gate runs, and nothing is printed before the last has run.
 int run(const RunArguments& arguments, const RunWords& options) {
-  std::vector<GateFile> gates;
-  for (const std::string& path : arguments.paths) gates.push_back(read_gate(path));
+  std::vector<GateFile> gates = read_gates(arguments);
   std::optional<ShardResults> keeps = arguments.shard.begin();
   take_shard(gates, keeps);
   if (arguments.explain) {
     for (const GateFile& gate : gates) fmt::print("{}", explain(gate));
     return 0;
   }
-  // A user who replays a schedule wants to know how that run ends.
-  bool replays = options.schedule.starts_with("replay:");
-  for (const GateFile& gate : gates)
-    if (!replays) expect_checks(gate);
   if (!options.trace_file.empty() && gates.size() != 1)
     raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
   expect_recordable(arguments.folders, gates);
   expect_picture(arguments.picture, gates);
   arguments.findings.begin();
   arguments.report.expect_writable();
-  for (const GateFile& gate : gates)
-    expect_memory_of(gate, std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
+  expect_runnable(gates, options,
+                  std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
   std::vector<GateResult> results;
   std::vector<GateRecords> records(arguments.report.is_given() ? gates.size() : 0,
                                    {.limits = RecordLimits::each(gates.size())});
@@ -159,36 +175,22 @@ int run(const RunArguments& arguments, const RunWords& options) {
     lost.write([&] { write_file(arguments.picture, results[0].zero_schedule, "the picture"); });
   if (arguments.report.is_given())
     lost.write([&] { write_report(arguments, gates, results, records); });
-  print_report(arguments.output.json ? to_json(results)
-                                     : to_text(results, {.quiet = arguments.output.quiet}));
-  arguments.findings.write([&] {
-    std::vector<JudgedCheck> checks;
-    for (const GateResult& result : results) add_checks(checks, judged_checks(gate_block(result)));
-    return checks;
-  });
+  std::vector<ReportBlock> blocks;
+  for (const GateResult& result : results) blocks.push_back(gate_block(result));
+  int status = print_gates(blocks, {arguments.output, arguments.findings});
   lost.raise_again();
   if (Interrupt::requested()) {
     std::fputs("simmesh: interrupted\n", stderr);
     return Interrupt::exit_status;
   }
-  if (keeps) keep(*keeps, arguments, results);
-  for (const GateResult& result : results)
-    if (result.failed() > 0) return 1;
-  return 0;
+  if (keeps) keep(*keeps, arguments, blocks);
+  return status;
 }
 
 }  // namespace
 
 int print_united_run(const ShardResults& all, const UnitedOutput& options) {
-  const OutputOptions& output = options.output;
-  std::vector<ReportBlock> gates = report_blocks(all);
-  print_report(output.json ? json_of_gates(gates) : text_of_gates(gates, {.quiet = output.quiet}));
-  options.findings.write([&] {
-    std::vector<JudgedCheck> checks;
-    for (const ReportBlock& gate : gates) add_checks(checks, judged_checks(gate));
-    return checks;
-  });
-  return count_over(gates, "failed") == 0 ? 0 : 1;
+  return print_gates(report_blocks(all), options);
 }
 
 void add_run_command(CLI::App& program, int& status) {

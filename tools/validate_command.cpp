@@ -75,6 +75,13 @@ int judge_tables(const ValidateArguments& arguments) {
   return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
 }
 
+int print_ops(gsl::span<const ReportBlock> ops, const UnitedOutput& options) {
+  const OutputOptions& output = options.output;
+  print_report(output.json ? json_of_ops(ops) : text_of_ops(ops, output.quiet));
+  options.findings.write([&] { return checks_of_each(ops, judged_rules); });
+  return count_over(ops, "wrong") == 0 ? 0 : 1;
+}
+
 int write_paddle_rules() {
   for (const std::string& line : paddle_rule_lines()) fmt::print("{}\n", line);
   return 0;
@@ -83,10 +90,10 @@ int write_paddle_rules() {
 // Each process judges one op at a time.
 ShardResults validate_in_crew(Crew& crew, const ValidateArguments& arguments) {
   ShardResults keeps = arguments.shard.begin_in_crew();
-  if (crew.rank() == 0) arguments.findings.begin();
   if (arguments.report.is_given())
     raise(ErrorKind::value_error, "tools/validate",
           "expected no page in processes of MPI, got --report");
+  if (crew.rank() == 0) arguments.findings.begin();
   keeps.jobs = op_count(arguments.request);
   for (std::uint64_t i; (i = crew.next(keeps.jobs)) < keeps.jobs;) {
     ValidateRequest request = arguments.request;
@@ -106,7 +113,6 @@ int run(ValidateArguments& arguments) {
           arguments.python_files[0]);
   ValidateRequest& request = arguments.request;
   std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  arguments.findings.begin();
   request.jobs = arguments.jobs == 0 ? cores : std::size_t(arguments.jobs);
   bool has_tables = !arguments.tables.empty() || !arguments.beyond.empty();
   if (has_tables && (!request.ops.empty() || arguments.coverage))
@@ -120,14 +126,18 @@ int run(ValidateArguments& arguments) {
     raise(ErrorKind::value_error, "tools/validate",
           "expected --report for ops of ours, got {} with it",
           has_tables ? "tables of rules" : "--coverage");
-  arguments.report.expect_writable();
+  Crew* crew = arguments.coverage || has_tables ? nullptr : Crew::present();
+  if (crew == nullptr) {
+    arguments.findings.begin();
+    arguments.report.expect_writable();
+  }
   if (has_tables) return judge_tables(arguments);
   if (arguments.coverage && !request.ops.empty())
     raise(ErrorKind::value_error, "tools/validate", "expected --coverage without ops, got '{}'",
           request.ops[0]);
   arguments.claimed_only |= arguments.coverage;
   request.options.finds_missing = !arguments.claimed_only;
-  if (Crew* crew = Crew::present(); crew != nullptr && !arguments.coverage) {
+  if (crew != nullptr) {
     if (arguments.jobs == 0) request.jobs = 1;
     return work_in_crew(
         *crew, {[&] { return validate_in_crew(*crew, arguments); },
@@ -148,37 +158,22 @@ int run(ValidateArguments& arguments) {
     fmt::print("{}", coverage_page(result));
     return 0;
   }
-  print_report(arguments.output.json ? to_json(result, request)
-                                     : to_text(result, request, arguments.output.quiet));
-  arguments.findings.write([&] {
-    std::vector<JudgedCheck> checks;
-    for (const OpVerdict& op : result.ops)
-      add_checks(checks, judged_rules(op_block(op, request.options)));
-    return checks;
-  });
+  std::vector<ReportBlock> ops = op_blocks(result, request.options);
+  int status = print_ops(ops, {arguments.output, arguments.findings});
   if (arguments.report.is_given() && !result.interrupted)
     arguments.report.write(validate_page(result, request, arguments.report.command()));
   if (keeps && !result.interrupted) {
-    for (std::size_t i = 0; i < result.ops.size(); ++i)
-      keeps->results.emplace(request.shard.job(i),
-                             to_json(op_block(result.ops[i], request.options)));
+    for (std::size_t i = 0; i < ops.size(); ++i)
+      keeps->results.emplace(request.shard.job(i), to_json(ops[i]));
     arguments.shard.write(*keeps);
   }
-  return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
+  return result.interrupted ? Interrupt::exit_status : status;
 }
 
 }  // namespace
 
 int print_united_validate(const ShardResults& all, const UnitedOutput& options) {
-  const OutputOptions& output = options.output;
-  std::vector<ReportBlock> ops = report_blocks(all);
-  print_report(output.json ? json_of_ops(ops) : text_of_ops(ops, output.quiet));
-  options.findings.write([&] {
-    std::vector<JudgedCheck> checks;
-    for (const ReportBlock& op : ops) add_checks(checks, judged_rules(op));
-    return checks;
-  });
-  return count_over(ops, "wrong") == 0 ? 0 : 1;
+  return print_ops(report_blocks(all), options);
 }
 
 void add_validate_command(CLI::App& program, int& status) {

@@ -27,7 +27,7 @@ void validate_ops(benchmark::State& state, const std::vector<std::string>& ops,
                   ValidateOptions options) {
   std::uint64_t combinations = 0;
   for ([[maybe_unused]] auto _ : state)
-    combinations += validate({.ops = ops, .options = options}).combination_count();
+    combinations += validate({.ops = ops, .options = options}).counts().combinations;
   state.counters["combinations/s"] =
       benchmark::Counter(double(combinations), benchmark::Counter::kIsRate);
   state.counters["peer/s"] = peer_combinations_per_second();
@@ -46,7 +46,7 @@ std::string slowest_ops() {
   std::vector<OpTime> times;
   for (const Op* op : all_ops()) {
     auto begin = std::chrono::steady_clock::now();
-    std::uint64_t combinations = validate({.ops = {op->name}}).combination_count();
+    std::uint64_t combinations = validate({.ops = {op->name}}).counts().combinations;
     std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     times.push_back({op->name, passed.count(), combinations});
   }
@@ -65,7 +65,7 @@ void validate_on_all_cores(benchmark::State& state) {
   std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   std::uint64_t combinations = 0;
   for ([[maybe_unused]] auto _ : state)
-    combinations += validate({.jobs = cores}).combination_count();
+    combinations += validate({.jobs = cores}).counts().combinations;
   state.counters["combinations/s"] =
       benchmark::Counter(double(combinations), benchmark::Counter::kIsRate);
   state.counters["asked/s"] = asked_combinations_per_second;

@@ -64,13 +64,13 @@ void bind_ops_validation(nb::module_& module) {
       .def_prop_ro(
           "ops", [](const OpsValidation& of) { return of.result.ops; }, "The verdict on each op.")
       .def_prop_ro(
-          "rules", [](const OpsValidation& of) { return of.result.rule_count(); },
+          "rules", [](const OpsValidation& of) { return of.result.counts().rules; },
           "The number of claimed rules, once a sample call.")
       .def_prop_ro(
-          "wrong", [](const OpsValidation& of) { return of.result.wrong_count(); },
+          "wrong", [](const OpsValidation& of) { return of.result.counts().wrong; },
           "The number of those that don't hold.")
       .def_prop_ro(
-          "missing", [](const OpsValidation& of) { return of.result.missing_count(); },
+          "missing", [](const OpsValidation& of) { return of.result.counts().missing; },
           "The number of rules that hold and that nobody claims.")
       .def_prop_ro(
           "ok", [](const OpsValidation& of) { return of.result.ok(); }, "Whether none is wrong.")

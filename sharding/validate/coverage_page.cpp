@@ -87,7 +87,7 @@ std::string coverage_page(const ValidateResult& result) {
     append_text(page, "| `{}` | {} | {} | {} | {} of {} calls |\n", op->op, to_string(op->way),
                 kept_by(*op), gradient_text(*op), rules, op->samples.size());
   }
-  return page + fmt::format("\n{} ops, {} rules.\n", ops.size(), result.rule_count());
+  return page + fmt::format("\n{} ops, {} rules.\n", ops.size(), result.counts().rules);
 }
 
 }  // namespace simmesh

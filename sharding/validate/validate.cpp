@@ -31,14 +31,6 @@ std::vector<const Op*> asked_ops(const std::vector<std::string>& names) {
   return ops;
 }
 
-template <class Count>
-std::uint64_t sum_over(const ValidateResult& result, Count count) {
-  std::uint64_t total = 0;
-  for (const OpVerdict& op : result.ops)
-    for (const SampleVerdict& sample : op.samples) total += count(sample);
-  return total;
-}
-
 std::uint64_t wrong_in(const std::map<std::string, RuleVerdict>& rules) {
   return std::uint64_t(std::count_if(rules.begin(), rules.end(),
                                      [](const auto& rule) { return rule.second.wrong; }));
@@ -65,22 +57,28 @@ std::string_view to_string(OpVerdict::Way way) {
   return "";
 }
 
-std::uint64_t ValidateResult::rule_count() const {
-  return sum_over(*this, [](const SampleVerdict& one) { return one.rules.size(); });
+RuleCounts& RuleCounts::operator+=(const RuleCounts& other) {
+  rules += other.rules;
+  wrong += other.wrong;
+  missing += other.missing;
+  combinations += other.combinations;
+  return *this;
 }
 
-std::uint64_t ValidateResult::wrong_count() const {
-  return sum_over(*this, [](const SampleVerdict& one) {
-    return wrong_in(one.rules) + wrong_in(one.over_two_dims);
-  });
+RuleCounts OpVerdict::counts() const {
+  RuleCounts sum;
+  for (const SampleVerdict& sample : samples)
+    sum += {.rules = sample.rules.size(),
+            .wrong = wrong_in(sample.rules) + wrong_in(sample.over_two_dims),
+            .missing = sample.missing.size(),
+            .combinations = sample.combinations};
+  return sum;
 }
 
-std::uint64_t ValidateResult::missing_count() const {
-  return sum_over(*this, [](const SampleVerdict& one) { return one.missing.size(); });
-}
-
-std::uint64_t ValidateResult::combination_count() const {
-  return sum_over(*this, [](const SampleVerdict& one) { return one.combinations; });
+RuleCounts ValidateResult::counts() const {
+  RuleCounts sum;
+  for (const OpVerdict& op : ops) sum += op.counts();
+  return sum;
 }
 
 std::uint64_t op_count(const ValidateRequest& request) { return asked_ops(request.ops).size(); }

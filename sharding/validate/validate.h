@@ -16,6 +16,15 @@ struct ValidateRequest {
 };
 
 // OpVerdict is the verdict on an op.
+// RuleCounts counts the claimed rules, those of them that are wrong, the rules that hold and nobody
+// claims, and the combinations of placements that were tried to find these. Rules are counted once
+// a sample call; rules of two mesh dims together are counted only where they don't hold.
+struct RuleCounts {
+  std::uint64_t rules = 0, wrong = 0, missing = 0, combinations = 0;
+
+  RuleCounts& operator+=(const RuleCounts& other);
+};
+
 struct OpVerdict {
   // Way is the way in which an op runs on distributed tensors: by rules; by rules that look at all
   // mesh dims together; as other ops, whose rules count; on replicated tensors only; or not at all.
@@ -24,22 +33,19 @@ struct OpVerdict {
   std::string op;
   Way way = Way::none;
   std::vector<SampleVerdict> samples;
+
+  RuleCounts counts() const;
 };
 
-// ValidateResult is the verdict on all ops. Rules are counted once a sample call; rules of two mesh
-// dims together are counted only where they don't hold.
+// ValidateResult is the verdict on all ops.
 struct ValidateResult {
   std::vector<OpVerdict> ops;
   bool interrupted = false;
 
-  // These count the claimed rules, the claimed rules that don't hold, the rules that hold and
-  // nobody claims, and the combinations of placements that were tried to find these.
-  std::uint64_t rule_count() const;
-  std::uint64_t wrong_count() const;
-  std::uint64_t missing_count() const;
-  std::uint64_t combination_count() const;
+  // counts returns the sums over all ops.
+  RuleCounts counts() const;
   // ok is true if no rule is wrong.
-  bool ok() const { return wrong_count() == 0; }
+  bool ok() const { return counts().wrong == 0; }
 };
 
 // validate judges the rules of the library's ops on all their sample calls. The result doesn't

@@ -22,8 +22,8 @@ PageReport validate_page(const ValidateResult& result, const ValidateRequest& re
       "Ops", {"", "op", "rules", "wrong", "missing", "combinations tried"}, std::move(rows)));
   entry.sections.insert(entry.sections.end(), details.begin(), details.end());
   PageReport report{.title = "simmesh validate",
-                    .summary = fmt::format("{} rules, {} wrong, {} missing", result.rule_count(),
-                                           result.wrong_count(), result.missing_count()),
+                    .summary = fmt::format("{} rules, {} wrong, {} missing", result.counts().rules,
+                                           result.counts().wrong, result.counts().missing),
                     .passed = result.ok(),
                     .command = command};
   report.add(std::move(entry));

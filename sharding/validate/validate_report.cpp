@@ -16,21 +16,15 @@ class Report {
   explicit Report(const ValidateOptions& options) : options_(options) {}
 
   void add(const OpVerdict& op) {
-    std::uint64_t rules = 0, wrong = 0, missing = 0;
-    for (const SampleVerdict& sample : op.samples) {
-      rules += sample.rules.size();
-      missing += sample.missing.size();
-      for (const Rules* list : {&sample.rules, &sample.over_two_dims})
-        for (const auto& [text, verdict] : *list) wrong += verdict.wrong.has_value();
-    }
-    line("{} {} ({}): {} rules of {} calls, {} wrong, {} missing", wrong ? "FAIL" : "pass", op.op,
-         to_string(op.way), rules, op.samples.size(), wrong, missing);
+    RuleCounts counts = op.counts();
+    line("{} {} ({}): {} rules of {} calls, {} wrong, {} missing", counts.wrong ? "FAIL" : "pass",
+         op.op, to_string(op.way), counts.rules, op.samples.size(), counts.wrong, counts.missing);
     for (const SampleVerdict& sample : op.samples) {
       add_wrong(sample.call, sample.rules);
       add_wrong(sample.call, sample.over_two_dims);
       for (const std::string& rule : sample.missing) line("  missing {}: {}", sample.call, rule);
     }
-    if (wrong) line("  {}", reproduce_line(op.op, options_));
+    if (counts.wrong) line("  {}", reproduce_line(op.op, options_));
   }
 
   std::string take() { return std::move(text_); }
@@ -82,12 +76,6 @@ JsonValue json_of(const OpVerdict& op) {
       {{"op", op.op}, {"way", to_string(op.way)}, {"calls", std::move(calls)}});
 }
 
-std::vector<ReportBlock> blocks_of(const ValidateResult& result, const ValidateRequest& request) {
-  std::vector<ReportBlock> blocks;
-  for (const OpVerdict& op : result.ops) blocks.push_back(op_block(op, request.options));
-  return blocks;
-}
-
 }  // namespace
 
 std::string reproduce_line(const std::string& op, const ValidateOptions& options) {
@@ -96,18 +84,24 @@ std::string reproduce_line(const std::string& op, const ValidateOptions& options
 
 ReportBlock op_block(const OpVerdict& op, const ValidateOptions& options) {
   Report report(options);
+  RuleCounts counts = op.counts();
   report.add(op);
-  ValidateResult alone{.ops = {op}};
   return {.text = report.take(),
           .json = json_of(op).text_utf8(),
-          .counts = {{"rules", alone.rule_count()},
-                     {"wrong", alone.wrong_count()},
-                     {"missing", alone.missing_count()},
-                     {"combinations", alone.combination_count()}}};
+          .counts = {{"rules", counts.rules},
+                     {"wrong", counts.wrong},
+                     {"missing", counts.missing},
+                     {"combinations", counts.combinations}}};
+}
+
+std::vector<ReportBlock> op_blocks(const ValidateResult& result, const ValidateOptions& options) {
+  std::vector<ReportBlock> blocks;
+  for (const OpVerdict& op : result.ops) blocks.push_back(op_block(op, options));
+  return blocks;
 }
 
 std::string to_text(const ValidateResult& result, const ValidateRequest& request, bool quiet) {
-  return text_of_ops(blocks_of(result, request), quiet);
+  return text_of_ops(op_blocks(result, request.options), quiet);
 }
 
 std::string text_of_ops(gsl::span<const ReportBlock> ops, bool quiet) {
@@ -119,7 +113,7 @@ std::string text_of_ops(gsl::span<const ReportBlock> ops, bool quiet) {
 }
 
 std::string to_json(const ValidateResult& result, const ValidateRequest& request) {
-  return json_of_ops(blocks_of(result, request));
+  return json_of_ops(op_blocks(result, request.options));
 }
 
 std::string json_of_ops(gsl::span<const ReportBlock> ops) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/shards/report_block.h"
 #include "sharding/validate/validate.h"
@@ -10,6 +11,7 @@ namespace simmesh {
 // op_block returns what is printed of one op, and counts its "rules", those that are "wrong", the
 // "missing" ones and the "combinations" of placements.
 ReportBlock op_block(const OpVerdict& op, const ValidateOptions& options);
+std::vector<ReportBlock> op_blocks(const ValidateResult& result, const ValidateOptions& options);
 
 // to_text returns the output of `simmesh validate`. Each op has a line. Below it come the claimed
 // rules that don't hold, each with the smallest trial that shows it and a line that repeats it, and

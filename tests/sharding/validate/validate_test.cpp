@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 TEST(Validate, NoRuleOfTheLibraryIsWrong) {
   ValidateRequest request{.ops = {}, .options = {.finds_missing = false}, .jobs = 2};
   ValidateResult result = validate(request);
-  EXPECT_EQ(result.wrong_count(), 0u) << to_text(result, request, false);
-  EXPECT_GT(result.rule_count(), 1000u);
+  EXPECT_EQ(result.counts().wrong, 0u) << to_text(result, request, false);
+  EXPECT_GT(result.counts().rules, 1000u);
   EXPECT_EQ(result.ops.size(), all_ops().size());
 }
 
@@ -41,7 +41,7 @@ TEST(Validate, SeedsChangeTheDataNotTheVerdict) {
   ValidateRequest request{.ops = {"add", "sum"}, .options = {.seed = 11}};
   ValidateResult result = validate(request);
   EXPECT_TRUE(result.ok());
-  EXPECT_GT(result.combination_count(), 0u);
+  EXPECT_GT(result.counts().combinations, 0u);
 }
 
 // If what is missing depended on the seed, some of it would hold by chance.

@@ -20,7 +20,7 @@ struct FalsifyArguments {
   std::string id;
   std::string at;
   std::size_t limit = 0;
-  std::size_t sample = 0;
+  ChangeSample sample;
   bool prints_page = false;
   RunOptions run;
   OutputOptions output;
@@ -35,7 +35,7 @@ FalsifyRequest request_of(const FalsifyArguments& arguments) {
   request.filter.id = arguments.id;
   request.at = arguments.at;
   if (arguments.limit > 0) request.cases_per_kind = arguments.limit;
-  if (arguments.sample > 0) request.changes_per_case = arguments.sample;
+  request.sample = arguments.sample;
   request.options = arguments.run.words();
   request.jobs = std::size_t(arguments.run.jobs);
   return request;
@@ -54,8 +54,14 @@ void add_falsify_command(CLI::App& program, int& status) {
   app->add_option("--at", arguments->at, "only changes at this place: a JSON pointer");
   app->add_option("--limit", arguments->limit, "number of cases of each kind, at most")
       ->check(whole_number(1));
-  app->add_option("--sample", arguments->sample,
+  app->add_option("--sample", arguments->sample.count,
                   "number of changes of each case, at most; the seed chooses them")
+      ->default_str("all")
+      ->check(whole_number(1));
+  app->add_option("--per-field", arguments->sample.per_field,
+                  "number of changes of one way at each field of each case, at most: the entries "
+                  "of a list are one field")
+      ->default_str("all")
       ->check(whole_number(1));
   app->add_flag("--page", arguments->prints_page,
                 "prints the page of all places whose change may pass instead");

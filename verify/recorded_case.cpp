@@ -14,7 +14,7 @@ using nlohmann::json;
 struct CaseDocument {
   json value;
   CasePlace place;
-  std::string text;
+  std::string text;  // empty where the case has none of its own
 };
 
 namespace {
@@ -183,19 +183,28 @@ RecordedCase RecordedCase::parse(std::string_view text, CasePlace place) {
                   fmt::format("expected a case as one JSON object, got {}{}", scan.fault,
                               scan.fault_offset ? fmt::format(" at byte {}", offset) : ""));
   }
-  RecordedCase recorded;
-  recorded.document_ = std::make_shared<const CaseDocument>(
-      CaseDocument{parse_json(text), std::move(place), std::string(text)});
-  recorded.kind_ = printable(recorded["kind"]);
-  recorded.id_ = printable(recorded["id"]);
-  return recorded;
+  return RecordedCase(std::make_shared<const CaseDocument>(
+      CaseDocument{parse_json(text), std::move(place), std::string(text)}));
+}
+
+RecordedCase::RecordedCase(std::shared_ptr<const CaseDocument> document)
+    : document_(std::move(document)) {
+  kind_ = printable(root()["kind"]);
+  id_ = printable(root()["id"]);
+}
+
+RecordedCase RecordedCase::with_value(json value) const {
+  return RecordedCase(
+      std::make_shared<const CaseDocument>(CaseDocument{std::move(value), place(), ""}));
 }
 
 const CasePlace& RecordedCase::place() const { return document_->place; }
 
 std::vector<std::string> RecordedCase::keys_in_order(const std::string& field) const {
   std::vector<std::string> keys;
-  auto whole = nlohmann::ordered_json::parse(document_->text);
+  const CaseDocument& document = *document_;
+  auto whole =
+      nlohmann::ordered_json::parse(document.text.empty() ? document.value.dump() : document.text);
   for (const auto& entry : whole.at(field).items()) keys.push_back(entry.key());
   return keys;
 }

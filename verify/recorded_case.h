@@ -101,6 +101,10 @@ class RecordedCase {
   // and id.
   static RecordedCase parse(std::string_view text, CasePlace place);
 
+  // with_value returns a case with other contents at the same place. Raises a BadCase for a value
+  // that isn't an object with the strings kind and id.
+  RecordedCase with_value(nlohmann::json value) const;
+
   const std::string& kind() const { return kind_; }
   const std::string& id() const { return id_; }
   const CasePlace& place() const;
@@ -114,7 +118,7 @@ class RecordedCase {
   bool has(std::string_view name) const { return root().has(name); }
 
  private:
-  RecordedCase() = default;
+  explicit RecordedCase(std::shared_ptr<const CaseDocument> document);
 
   std::shared_ptr<const CaseDocument> document_;
   std::string kind_;

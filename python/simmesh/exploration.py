@@ -97,7 +97,11 @@ def explore(
     rest = schedules[1:]
     begin = 0
     if jobs > 1 and len(rest) > 1:
-        found = first_that_fails(lambda index: not fails(first, run(rest[index])), len(rest), jobs)
+        from simmesh.torch.processes.differentiation import fork_for_training
+
+        found = first_that_fails(
+            lambda index: not fails(first, run(rest[index])), len(rest), jobs, fork_for_training
+        )
         begin = len(rest) if found is None else found
     for count, schedule in enumerate(rest[begin:], begin + 2):
         trial = run(schedule)

@@ -12,17 +12,19 @@ from typing import Callable
 _RESULT = struct.Struct("<q?")
 
 
-def first_that_fails(passes: Callable[[int], bool], count: int, jobs: int) -> int | None:
+def first_that_fails(
+    passes: Callable[[int], bool], count: int, jobs: int, fork: Callable[[], int] = os.fork
+) -> int | None:
     """Returns the lowest of the numbers from 0 to ``count`` - 1 for which ``passes`` is False or
     raises; None if there is none.
 
-    Processes are forked from this one, so what the trials change is gone afterwards. A number whose
-    process ends early counts as one that fails: whoever asked makes that trial again.
+    Processes are forked from this one by ``fork``, so what the trials change is gone afterwards. A
+    number whose process ends early counts as one that fails: whoever asked makes that trial again.
     """
     jobs = min(jobs, count)
     sys.stdout.flush()
     sys.stderr.flush()
-    workers = [_Worker(passes, first, count, jobs) for first in range(jobs)]
+    workers = [_Worker(passes, range(first, count, jobs), fork) for first in range(jobs)]
     try:
         return _lowest(workers, count)
     finally:
@@ -31,16 +33,18 @@ def first_that_fails(passes: Callable[[int], bool], count: int, jobs: int) -> in
 
 
 class _Worker:
-    """A process that makes every trial whose number is ``first`` modulo ``jobs``."""
+    """A process that makes the trials of some numbers."""
 
-    def __init__(self, passes: Callable[[int], bool], first: int, count: int, jobs: int) -> None:
-        self.next = first  # the trial of which nothing is known yet
-        self._step = jobs
+    def __init__(
+        self, passes: Callable[[int], bool], numbers: range, fork: Callable[[], int]
+    ) -> None:
+        self.next = numbers.start  # the trial of which nothing is known yet
+        self._step = numbers.step
         self.pipe, write = os.pipe()
-        self._process = os.fork()
+        self._process = fork()
         if self._process == 0:
             os.close(self.pipe)
-            _work(passes, range(first, count, jobs), write)
+            _work(passes, numbers, write)
         os.close(write)
         self._rest = b""
 

@@ -351,6 +351,23 @@ def test_processes_give_the_report_of_one() -> None:
         assert runs.failure is None and runs.schedules == 5
 
 
+def test_processes_make_backward_passes() -> None:
+    """Would fail if a backward pass of this process forbade them to the processes of `jobs`, so
+    that this process had to make their runs again.
+    """
+    begun = []
+
+    def step() -> list[torch.Tensor]:
+        begun.append(dist.get_rank())
+        return fsdp_step()
+
+    torch.ones((), requires_grad=True).backward()
+    runs = found(step, world_size=2, schedules=6, jobs=2, certificate=False)
+    assert runs.failure is None and runs.schedules == 6
+    # The ranks of the first run; the other five runs were made by children.
+    assert sorted(begun) == [0, 1]
+
+
 @pytest.mark.parametrize("jobs", [1, 2, 3, 8])
 def test_the_lowest_number_that_fails_is_found(jobs: int) -> None:
     """Would fail if a process that is ahead decided, or one that ends early were taken for one

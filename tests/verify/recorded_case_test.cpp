@@ -1,6 +1,7 @@
 #include "verify/recorded_case.h"
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/expect_error.h"
 
@@ -76,6 +77,19 @@ TEST(RecordedCase, NamesWrongFields) {
   expect_bad([&] { p.texts(); }, "field 'o.p.1': expected a string");
   expect_bad([&] { recorded["big"].shape(); }, "multiply to fewer than 2^63");
   expect_bad([&] { recorded["m"].shape(); }, "sizes of at least 0");
+}
+
+// Errors in changed contents name the place of the case that they were made of.
+TEST(RecordedCase, TakesOtherContents) {
+  RecordedCase recorded = make(R"("b":1,"a":2)");
+  nlohmann::json value = recorded.root().value();
+  value["a"] = {{"y", 1}, {"x", "text"}};
+  RecordedCase changed = recorded.with_value(value);
+  EXPECT_THAT(changed.keys_in_order("a"), ElementsAre("x", "y"));
+  EXPECT_EQ(recorded["a"].integer(), 2);
+  expect_bad([&] { changed["a"]["x"].integer(); }, "[f.jsonl:3] field 'a.x': expected an integer");
+  value.erase("id");
+  expect_bad([&] { recorded.with_value(value); }, "[f.jsonl:3] the case: expected a field 'id'");
 }
 
 TEST(RecordedCase, RefusesWhatIsNoCase) {

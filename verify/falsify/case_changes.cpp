@@ -174,9 +174,9 @@ std::vector<CaseChange> case_changes(const RecordedCase& recorded, const SchemaN
   return changes;
 }
 
-std::vector<CaseChange> sample_changes(std::vector<CaseChange> changes, std::size_t count,
+std::vector<CaseChange> sample_changes(std::vector<CaseChange> changes, const ChangeSample& sample,
                                        std::uint64_t seed) {
-  if (changes.size() <= count) return changes;
+  if (changes.size() <= sample.count && changes.size() <= sample.per_field) return changes;
   struct Drawn {
     std::size_t turn;  // how many changes of this name and pattern are drawn before
     std::uint64_t word;
@@ -192,9 +192,10 @@ std::vector<CaseChange> sample_changes(std::vector<CaseChange> changes, std::siz
     const CaseChange& change = changes[one.index];
     one.turn = turns[change.name + path_pattern(change.at)]++;
   }
+  std::erase_if(drawn, [&](const Drawn& one) { return one.turn >= sample.per_field; });
   std::stable_sort(drawn.begin(), drawn.end(),
                    [](const Drawn& a, const Drawn& b) { return a.turn < b.turn; });
-  drawn.resize(count);
+  drawn.resize(std::min(drawn.size(), sample.count));
   std::sort(drawn.begin(), drawn.end(),
             [](const Drawn& a, const Drawn& b) { return a.index < b.index; });
   std::vector<CaseChange> chosen;

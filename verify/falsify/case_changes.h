@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -31,9 +32,16 @@ struct CaseChange {
 // entries swapped, another value of the type, and a value of another type.
 std::vector<CaseChange> case_changes(const RecordedCase& recorded, const SchemaNode& schema);
 
-// sample_changes returns at most `count` changes, drawn by the seed, in their order. Every name of
-// a change at every path pattern comes before a second one of the same (see path_pattern).
-std::vector<CaseChange> sample_changes(std::vector<CaseChange> changes, std::size_t count,
+// ChangeSample says how many changes are drawn at most: in all, and of each name at each path
+// pattern. The entries of a list have one pattern, as have the fields of its entries.
+struct ChangeSample {
+  std::size_t count = std::numeric_limits<std::size_t>::max();
+  std::size_t per_field = std::numeric_limits<std::size_t>::max();
+};
+
+// sample_changes returns changes drawn by the seed, in their order. Every name of a change at every
+// path pattern comes before a second one of the same (see path_pattern).
+std::vector<CaseChange> sample_changes(std::vector<CaseChange> changes, const ChangeSample& sample,
                                        std::uint64_t seed);
 
 // path_pattern returns a place with [] for each index: "/outputs/[]/hash".

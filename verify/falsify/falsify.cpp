@@ -58,8 +58,7 @@ void try_change(const FalsifiedCase& chosen, const CaseChange& change, const Ver
   ++result.changes;
   std::string defect;
   try {
-    std::string text = change.apply(recorded.root().value()).dump();
-    if (!passes(RecordedCase::parse(text, recorded.place()), options)) {
+    if (!passes(recorded.with_value(change.apply(recorded.root().value())), options)) {
       ++result.failed;
       return;
     }
@@ -92,7 +91,7 @@ FalsifyResult falsify_case(const FalsifiedCase& chosen, const FalsifyRequest& re
     std::erase_if(changes,
                   [&](const CaseChange& change) { return change.at.to_string() != request.at; });
   for (const CaseChange& change :
-       sample_changes(std::move(changes), request.changes_per_case, request.options.seed))
+       sample_changes(std::move(changes), request.sample, request.options.seed))
     try_change(chosen, change, request.options, result);
   return result;
 }

@@ -8,6 +8,7 @@
 
 #include "core/engine/reports/run_progress.h"
 #include "verify/case_filter.h"
+#include "verify/falsify/case_changes.h"
 #include "verify/verify_options.h"
 
 namespace simmesh {
@@ -17,10 +18,9 @@ struct FalsifyRequest {
   std::vector<std::string> paths;
   CaseFilter filter;
   std::string at;  // only changes at this place: a JSON pointer; empty: all
-  // At most so many cases of each kind, evenly spread, and so many changes of each case, drawn by
-  // the seed of the options.
+  // At most so many cases of each kind, evenly spread.
   std::size_t cases_per_kind = std::numeric_limits<std::size_t>::max();
-  std::size_t changes_per_case = std::numeric_limits<std::size_t>::max();
+  ChangeSample sample = {};  // of each case, drawn by the seed of the options
   VerifyOptions options;
   std::size_t jobs = 1;  // cases side by side; changes no result
   GoesOn goes_on = nullptr;

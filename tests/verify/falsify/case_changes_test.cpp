@@ -1,6 +1,8 @@
 #include "verify/falsify/case_changes.h"
 
 #include <gmock/gmock.h>
+#include <map>
+#include <set>
 
 #include "verify/case_kind.h"
 
@@ -67,11 +69,24 @@ TEST(CaseChanges, AreExcusedByTheSchema) {
 // A sample that depended on anything but the seed could not be reproduced.
 TEST(CaseChanges, AreSampledBySeed) {
   std::vector<CaseChange> all = case_changes(small_case(), *small_schema());
-  auto first = described(sample_changes(all, 5, 1));
-  EXPECT_EQ(first, described(sample_changes(all, 5, 1)));
-  EXPECT_NE(first, described(sample_changes(all, 5, 2)));
+  auto first = described(sample_changes(all, {.count = 5}, 1));
+  EXPECT_EQ(first, described(sample_changes(all, {.count = 5}, 1)));
+  EXPECT_NE(first, described(sample_changes(all, {.count = 5}, 2)));
   EXPECT_EQ(first.size(), 5u);
-  EXPECT_EQ(sample_changes(all, 100, 1).size(), all.size());
+  EXPECT_EQ(sample_changes(all, {.count = 100}, 1).size(), all.size());
+}
+
+// A field that a sample leaves out would never be changed in a long list's case.
+TEST(CaseChanges, AreSampledAtEachField) {
+  std::vector<CaseChange> all = case_changes(small_case(), *small_schema());
+  std::map<std::string, int> seen;
+  for (const CaseChange& change : sample_changes(all, {.per_field = 1}, 3))
+    ++seen[change.name + path_pattern(change.at)];
+  std::set<std::string> expected;
+  for (const CaseChange& change : all) expected.insert(change.name + path_pattern(change.at));
+  EXPECT_EQ(seen.size(), expected.size());
+  for (const auto& [name, count] : seen) EXPECT_EQ(count, 1) << name;
+  EXPECT_EQ(sample_changes(all, {.per_field = 2}, 3).size(), all.size());
 }
 
 TEST(CaseChanges, PatternsHaveNoIndices) {

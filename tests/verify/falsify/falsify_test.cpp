@@ -82,7 +82,7 @@ TEST(Falsify, ChangesOnePlace) {
 TEST(Falsify, IsDeterministic) {
   FalsifyRequest request{.paths = {SIMMESH_SOURCE_DIR "/tests/cases/pytorch/formula.jsonl"},
                          .cases_per_kind = 4,
-                         .changes_per_case = 10};
+                         .sample = {.count = 10}};
   std::string text = to_text(falsify(request));
   request.jobs = 3;
   EXPECT_EQ(to_text(falsify(request)), text);

@@ -8,14 +8,15 @@ from typing import Any, Callable
 from simmesh import _core
 from simmesh.torch import rank_state
 from simmesh.torch.processes.channel import Channel, channel_pair
+from simmesh.torch.processes.differentiation import (
+    can_differentiate,
+    has_differentiated,
+    note_backward_pass,
+)
 from simmesh.torch.processes.operand_memory import address_of, shared_map
 from simmesh.torch.processes.rank_process import RankProcess
-from simmesh.torch.processes.rank_program import can_differentiate, run_program
+from simmesh.torch.processes.rank_program import run_program
 from simmesh.torch.processes.seat import Facts, RankDesk, Seat, Seats
-
-# True once this process has made a backward pass: its children need a fork that PyTorch doesn't
-# see.
-_has_differentiated = False
 
 
 class RankProcesses:
@@ -69,12 +70,11 @@ class RankProcesses:
     def _fork_rank(
         self, rank: int, body: Callable[[int], Any], enter: Callable[[int], None]
     ) -> RankProcess:
-        global _has_differentiated
-        if not _has_differentiated:
+        if not has_differentiated():
             process = self._try_fork(rank, body, enter, without_handlers=False)
             if process is not None:
                 return process
-            _has_differentiated = True
+            note_backward_pass()
         process = self._try_fork(rank, body, enter, without_handlers=True)
         if process is None:
             raise RuntimeError(

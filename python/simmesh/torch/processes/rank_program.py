@@ -33,16 +33,6 @@ from simmesh.torch.processes.sent_value import sent_value
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 
 
-def can_differentiate() -> bool:
-    """False in the child of a process that has made a backward pass, which PyTorch forbids."""
-    try:
-        with torch.enable_grad(), torch.inference_mode(False):
-            torch.ones((), requires_grad=True).backward()
-    except RuntimeError:
-        return False
-    return True
-
-
 def run_program(
     rank: int, channel: Channel, address: int, calls: int, runs_ahead: bool,
     body: Callable[[int], Any], enter: Callable[[int], None],

@@ -4,11 +4,15 @@
 
 #include "core/check/error.h"
 #include "gate/compose/compose_report.h"
+#include "gate/compose/composition_shards.h"
 #include "gate/compose/judged_layouts.h"
 #include "tools/commands.h"
+#include "tools/crew/crew.h"
 #include "tools/findings_option.h"
 #include "tools/report_option.h"
 #include "tools/run_options.h"
+#include "tools/shard_options.h"
+#include "tools/united_reports.h"
 #include "tools/watched_run.h"
 #include "tools/whole_number.h"
 
@@ -24,6 +28,7 @@ struct ComposeArguments {
   std::vector<std::string> faults;
   ComposeRequest request;
   RunOptions run;
+  ShardOptions shard;
   FindingsOption findings;
   OutputOptions output;
 };
@@ -48,6 +53,34 @@ RanksRange ranks_of(const std::string& text) {
   return ranks;
 }
 
+int print_layouts(const Composition& found, const UnitedOutput& options) {
+  const OutputOptions& output = options.output;
+  print_report(output.json ? to_json(found) : to_text(found, {.quiet = output.quiet}));
+  options.findings.write([&] { return judged_checks(found); });
+  return found.failed() > 0 ? 1 : 0;
+}
+
+// Each process trains in one layout at a time.
+int compose_in_crew(Crew& crew, ComposeArguments& arguments, const RunWords& options,
+                    const GateFile& gate) {
+  auto results = [&] {
+    ShardResults keeps = arguments.shard.begin_in_crew();
+    if (arguments.report.is_given())
+      raise(ErrorKind::value_error, "tools/compose",
+            "expected no page in processes of MPI, got --report");
+    if (crew.rank() == 0) arguments.findings.begin();
+    keeps.inputs = input_hash({arguments.path});
+    arguments.request.keeps = &keeps;
+    arguments.request.next_job = [&](std::uint64_t count) { return crew.next(count); };
+    compose(gate, options, arguments.request);
+    return keeps;
+  };
+  return work_in_crew(crew,
+                      {results, [&](const ShardResults& all) {
+                         return print_united_compose(all, {arguments.output, arguments.findings});
+                       }});
+}
+
 int run(ComposeArguments& arguments, const RunWords& options) {
   ComposeRequest& request = arguments.request;
   request.ranks = ranks_of(arguments.ranks);
@@ -63,23 +96,33 @@ int run(ComposeArguments& arguments, const RunWords& options) {
       fmt::print("{}\n", layout.name);
     return 0;
   }
+  request.jobs = std::size_t(arguments.run.jobs);
+  if (Crew* crew = Crew::present()) return compose_in_crew(*crew, arguments, options, gate);
+  std::optional<ShardResults> keeps = arguments.shard.begin();
+  if (keeps) {
+    keeps->inputs = input_hash({arguments.path});
+    request.shard = keeps->shard;
+    request.keeps = &*keeps;
+  }
   arguments.findings.begin();
   arguments.report.expect_writable();
   WatchedRun watched(arguments.output);
-  request.jobs = std::size_t(arguments.run.jobs);
   request.goes_on = watched.goes_on();
   Composition found = compose(gate, options, request);
   watched.end(found.interrupted);
-  print_report(arguments.output.json ? to_json(found)
-                                     : to_text(found, {.quiet = arguments.output.quiet}));
-  arguments.findings.write([&] { return judged_checks(found); });
+  int status = print_layouts(found, {arguments.output, arguments.findings});
   if (arguments.report.is_given())
     arguments.report.write(compose_page(found, arguments.report.command()));
   if (found.interrupted) return Interrupt::exit_status;
-  return found.failed() > 0 ? 1 : 0;
+  if (keeps) arguments.shard.write(*keeps);
+  return status;
 }
 
 }  // namespace
+
+int print_united_compose(const ShardResults& all, const UnitedOutput& options) {
+  return print_layouts(united_composition(all), options);
+}
 
 void add_compose_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<ComposeArguments>();
@@ -108,6 +151,7 @@ void add_compose_command(CLI::App& program, int& status) {
       ->type_name("FORMS=FACTOR");
   arguments->report.add_to(*app, "--html");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "layouts");
+  arguments->shard.add_to(*app, "layouts");
   arguments->findings.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });

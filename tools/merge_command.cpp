@@ -18,6 +18,7 @@ constexpr std::pair<std::string_view, PrintUnited*> reports[] = {
     {"run", print_united_run},
     {"verify", print_united_verify},
     {"validate", print_united_validate},
+    {"compose", print_united_compose},
 };
 
 int merge(const std::vector<std::string>& paths, const UnitedOutput& options) {
@@ -34,7 +35,8 @@ int merge(const std::vector<std::string>& paths, const UnitedOutput& options) {
   for (const auto& [command, print] : reports)
     if (command == all.command) return print(all, options);
   raise(ErrorKind::value_error, "tools/merge",
-        "{}: expected results of run, verify or validate, got {}", paths.front(), all.command);
+        "{}: expected results of run, verify, validate or compose, got {}", paths.front(),
+        all.command);
 }
 
 struct MergeArguments {
@@ -47,7 +49,8 @@ struct MergeArguments {
 void add_merge_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<MergeArguments>();
   CLI::App* app = program.add_subcommand(
-      "merge", "prints the results of all shards of run, verify or validate, as one run does");
+      "merge",
+      "prints the results of all shards of run, verify, validate or compose, as one run does");
   app->add_option("FILE", arguments->paths, "the files of all shards")->required();
   arguments->options.findings.add_to(*app);
   arguments->options.output.add_to(*app);

@@ -1,6 +1,7 @@
 #include "core/shards/report_block.h"
 
 #include "core/check/error.h"
+#include "core/shards/job_result.h"
 
 namespace simmesh {
 
@@ -37,13 +38,8 @@ JsonValue to_json(const ReportBlock& block) {
 
 std::vector<ReportBlock> report_blocks(const ShardResults& all) {
   std::vector<ReportBlock> blocks;
-  for (std::uint64_t job = 0; job < all.jobs; ++job) {
-    auto found = all.results.find(job);
-    if (found == all.results.end())
-      raise(ErrorKind::value_error, "core/shards",
-            "expected a result of each of {} jobs, got none of number {}", all.jobs, job + 1);
-    blocks.push_back(block_from(found->second));
-  }
+  for (std::uint64_t job = 0; job < all.jobs; ++job)
+    blocks.push_back(block_from(result_of_job(all, job)));
   return blocks;
 }
 

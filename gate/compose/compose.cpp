@@ -8,7 +8,9 @@
 #include "core/check/shell_word.h"
 #include "core/engine/ordered_jobs.h"
 #include "gate/checked_run.h"
+#include "gate/compose/composition_shards.h"
 #include "gate/compose/first_cause.h"
+#include "gate/explain.h"
 #include "gate/runner.h"
 
 namespace simmesh {
@@ -17,13 +19,20 @@ namespace {
 
 constexpr std::string_view compose_source = "gate/compose";
 
-bool has_form(const ComposeLayout& layout, const std::string& form) {
-  return std::find(layout.forms.begin(), layout.forms.end(), form) != layout.forms.end();
+bool has_form(const std::vector<std::string>& forms, const std::string& form) {
+  return std::find(forms.begin(), forms.end(), form) != forms.end();
 }
 
-bool has_all_forms(const ComposeLayout& layout, const std::vector<std::string>& forms) {
-  return std::all_of(forms.begin(), forms.end(),
-                     [&](const std::string& form) { return has_form(layout, form); });
+bool has_all_forms(const std::vector<std::string>& forms, const std::vector<std::string>& asked) {
+  return std::all_of(asked.begin(), asked.end(),
+                     [&](const std::string& form) { return has_form(forms, form); });
+}
+
+std::string mesh_text(const GateLayout& mesh) {
+  std::vector<std::string> dims;
+  for (std::size_t i = 0; i < mesh.shape.size(); ++i)
+    dims.push_back(fmt::format("{} {}", mesh.names[i], mesh.shape[i]));
+  return join_text(dims, ", ");
 }
 
 void expect_forms(const std::vector<std::string>& forms) {
@@ -35,7 +44,7 @@ void expect_forms(const std::vector<std::string>& forms) {
 }
 
 bool is_asked_for(const ComposeLayout& layout, const ComposeRequest& request) {
-  auto has = [&](const std::string& form) { return has_form(layout, form); };
+  auto has = [&](const std::string& form) { return has_form(layout.forms, form); };
   if (!request.layout.empty()) return layout.name == request.layout;
   if (std::any_of(request.without.begin(), request.without.end(), has)) return false;
   return request.only.empty() || std::any_of(request.only.begin(), request.only.end(), has);
@@ -68,7 +77,7 @@ std::vector<ComposeLayout> spread_evenly(std::vector<ComposeLayout> all, std::in
 double factor_of(const ComposeLayout& layout, const ComposeRequest& request) {
   double factor = 1.0;
   for (const InjectedFault& fault : request.faults)
-    if (has_all_forms(layout, fault.forms)) factor *= fault.factor;
+    if (has_all_forms(layout.forms, fault.forms)) factor *= fault.factor;
   return factor;
 }
 
@@ -79,14 +88,18 @@ class Composer {
       : gate_(gate), options_(options), request_(request) {
     found_.file = gate.file;
     found_.title = gate.title;
+    found_.flags = faults_text() + flags(options);
   }
 
   Composition all() {
     ComposeLayouts layouts = layouts_asked_for(gate_, request_);
-    run_one_device();
-    run(layouts.fitting);
+    layouts_ = std::move(layouts.fitting);
     found_.misfits = std::move(layouts.misfits);
+    run_one_device();
+    run();
+    name_smallest(found_.layouts);
     explain();
+    if (request_.keeps) keep_results(*request_.keeps);
     return std::move(found_);
   }
 
@@ -105,25 +118,41 @@ class Composer {
 
   const RunRecord& record() const { return *one_.ranks[0].record; }
 
-  void run(const std::vector<ComposeLayout>& layouts) {
-    std::uint64_t failed = 0;
+  // JobDone has no result if no job was left.
+  struct JobDone {
+    std::uint64_t job = 0;
+    std::optional<LayoutResult> result = {};
+  };
+
+  void run() {
+    std::uint64_t all = layouts_.size(), failed = 0;
+    std::uint64_t count = request_.next_job ? all : request_.shard.jobs_of(all);
     auto goes_on = [&] {
-      return !request_.goes_on ||
-             request_.goes_on({"layouts", found_.layouts.size(), layouts.size(), failed});
+      found_.interrupted =
+          request_.goes_on && !request_.goes_on({"layouts", jobs_.size(), count, failed});
+      return !found_.interrupted;
     };
-    run_ordered<LayoutResult>(
-        {.count = layouts.size(), .threads = request_.jobs, .goes_on = goes_on},
-        [&] { return [&](std::uint64_t i) { return result_of(layouts[i]); }; },
-        [&](std::uint64_t, LayoutResult result) {
-          failed += result.passed() ? 0 : 1;
-          found_.layouts.push_back(std::move(result));
+    auto run_job = [&](std::uint64_t i) {
+      std::uint64_t job = request_.next_job ? request_.next_job(all) : request_.shard.job(i);
+      return job < all ? JobDone{job, result_of(layouts_[job])} : JobDone();
+    };
+    run_ordered<JobDone>(
+        {.count = count, .threads = request_.jobs, .goes_on = goes_on}, [&] { return run_job; },
+        [&](std::uint64_t, JobDone one) {
+          if (!one.result) return false;
+          failed += one.result->passed() ? 0 : 1;
+          jobs_.push_back(one.job);
+          found_.layouts.push_back(std::move(*one.result));
           return true;
         });
-    found_.interrupted = found_.layouts.size() < layouts.size();
   }
 
   LayoutResult result_of(const ComposeLayout& layout) const {
-    LayoutResult result{.layout = layout};
+    LayoutResult result{.name = layout.name,
+                        .forms = layout.forms,
+                        .ranks = layout.ranks(),
+                        .mesh = mesh_text(layout.run.layout),
+                        .entry = same_as_entry(layout.run)};
     GateFile gate = gate_.run_as(layout.run);
     GateRunner runner(gate, options_);
     GateRun run = runner.run({.schedule = runner.schedule_at(0),
@@ -146,32 +175,27 @@ class Composer {
     return result;
   }
 
-  // Names for each failing layout the smallest one with no other forms, and looks there for the
-  // first op or gradient that differs. Layouts are in the order of their sizes.
+  // Looks for the first op or gradient that differs in each layout that no smaller one explains.
   void explain() {
+    if (found_.interrupted) return;
     for (std::size_t i = 0; i < found_.layouts.size(); ++i) {
       LayoutResult& result = found_.layouts[i];
-      if (result.passed()) continue;
-      result.smallest = result.layout.name;
-      for (std::size_t j = 0; j < i; ++j)
-        if (!found_.layouts[j].passed() &&
-            has_all_forms(result.layout, found_.layouts[j].layout.forms)) {
-          result.smallest = found_.layouts[j].smallest;
-          break;
-        }
-      if (result.smallest != result.layout.name) continue;
-      if (result.difference && !found_.interrupted)
-        result.first = first_cause({.gate = gate_,
-                                    .options = options_,
-                                    .layout = result.layout,
-                                    .gradient_factor = factor_of(result.layout, request_),
-                                    .rank = result.rank,
-                                    .one_device = record()});
-      if (found_.reproduce.empty())
-        found_.reproduce =
-            fmt::format("simmesh compose {} --layout {}{}{}", shell_word(gate_.file),
-                        shell_word(result.layout.name), faults_text(), flags(options_));
+      if (!result.difference || result.smallest != result.name) continue;
+      const ComposeLayout& layout = layouts_[jobs_[i]];
+      result.first = first_cause({.gate = gate_,
+                                  .options = options_,
+                                  .layout = layout,
+                                  .gradient_factor = factor_of(layout, request_),
+                                  .rank = result.rank,
+                                  .one_device = record()});
     }
+  }
+
+  void keep_results(ShardResults& keeps) const {
+    keeps.jobs = layouts_.size();
+    keeps.about = about_layouts(found_);
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+      keeps.results.emplace(jobs_[i], to_json(found_.layouts[i]));
   }
 
   std::string faults_text() const {
@@ -185,6 +209,8 @@ class Composer {
   const GateRunOptions& options_;
   const ComposeRequest& request_;
   GateRun one_;
+  std::vector<ComposeLayout> layouts_;
+  std::vector<std::uint64_t> jobs_;  // of the results
   Composition found_;
 };
 
@@ -220,6 +246,24 @@ void check_forms(const ComposeRequest& request) {
 std::int64_t Composition::passed() const {
   return std::count_if(layouts.begin(), layouts.end(),
                        [](const LayoutResult& result) { return result.passed(); });
+}
+
+std::string Composition::reproduce() const {
+  for (const LayoutResult& result : layouts)
+    if (!result.passed())
+      return fmt::format("simmesh compose {} --layout {}{}", shell_word(file),
+                         shell_word(result.name), flags);
+  return "";
+}
+
+void name_smallest(std::vector<LayoutResult>& layouts) {
+  for (auto result = layouts.begin(); result != layouts.end(); ++result) {
+    if (result->passed()) continue;
+    auto smaller = std::find_if(layouts.begin(), result, [&](const LayoutResult& other) {
+      return !other.passed() && has_all_forms(result->forms, other.forms);
+    });
+    result->smallest = smaller == result ? result->name : smaller->smallest;
+  }
 }
 
 GateFile compose_model_from_text(std::string_view text, const std::string& file) {

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/engine/reports/run_progress.h"
+#include "core/shards/job_shard.h"
+#include "core/shards/shard_results.h"
 #include "gate/compose/layouts.h"
 #include "gate/run_options.h"
 #include "training/run_record.h"
@@ -32,12 +35,21 @@ struct ComposeRequest {
   std::int64_t sample = 0;  // only this number of them, spread evenly over their order; 0 for all
   std::vector<InjectedFault> faults = {};
   std::size_t jobs = 1;
+  // The layouts of one of several shards, or those whose numbers a function returns until it
+  // returns the number of all.
+  JobShard shard = {};
+  std::function<std::uint64_t(std::uint64_t count)> next_job = nullptr;
+  ShardResults* keeps = nullptr;  // gets what united_composition needs
   GoesOn goes_on = nullptr;
 };
 
 // LayoutResult is what came of one layout.
 struct LayoutResult {
-  ComposeLayout layout;
+  std::string name;  // "fsdp=2+tensor=2:sequence"
+  std::vector<std::string> forms;
+  std::int64_t ranks = 0;
+  std::string mesh;             // "fsdp 2, tensor 2"
+  std::string entry;            // of expect.same_as in a gate file: "{ mesh = [2, 2], ... }"
   std::size_t tensors = 0;      // that each rank compared with one device
   std::int64_t peak_bytes = 0;  // of the rank that held the most
   std::string failure;          // of a run that didn't end; empty for one that did
@@ -62,11 +74,17 @@ struct Composition {
   std::vector<LayoutResult> layouts;
   std::vector<Misfit> misfits;
   bool interrupted = false;
-  std::string reproduce;  // a command line that repeats the smallest failing layout
+  std::string flags;  // of the command, which decide how a layout runs: " --inject fsdp=2"
 
+  // reproduce returns a command line that repeats the smallest failing layout; empty if all passed.
+  std::string reproduce() const;
   std::int64_t passed() const;
   std::int64_t failed() const { return std::int64_t(layouts.size()) - passed(); }
 };
+
+// name_smallest names for each failing layout the smallest one with no other forms. Layouts are in
+// the order of their sizes.
+void name_smallest(std::vector<LayoutResult>& layouts);
 
 // check_forms raises a ValueError for a form in `only` or `without` that layouts don't have.
 void check_forms(const ComposeRequest& request);

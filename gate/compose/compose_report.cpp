@@ -8,19 +8,10 @@
 #include "core/check/json_value.h"
 #include "core/check/one_line.h"
 #include "core/page/sections.h"
-#include "gate/explain.h"
 
 namespace simmesh {
 
 namespace {
-
-std::string mesh_text(const ComposeLayout& layout) {
-  const GateLayout& mesh = layout.run.layout;
-  std::vector<std::string> dims;
-  for (std::size_t i = 0; i < mesh.shape.size(); ++i)
-    dims.push_back(fmt::format("{} {}", mesh.names[i], mesh.shape[i]));
-  return join_text(dims, ", ");
-}
 
 // Returns what came of a layout, in words.
 std::string outcome_text(const LayoutResult& result) {
@@ -34,7 +25,7 @@ std::string outcome_text(const LayoutResult& result) {
 // Returns what leads from a failing layout to the cause.
 std::string cause_text(const LayoutResult& result) {
   if (result.passed()) return "";
-  if (result.smallest != result.layout.name) return "as the smaller layout " + result.smallest;
+  if (result.smallest != result.name) return "as the smaller layout " + result.smallest;
   return result.first.empty() ? "" : "first: " + result.first;
 }
 
@@ -63,7 +54,7 @@ std::string last_line(const Composition& found) {
 std::vector<const LayoutResult*> smallest_of(const Composition& found) {
   std::vector<const LayoutResult*> smallest;
   for (const LayoutResult& result : found.layouts)
-    if (!result.passed() && result.smallest == result.layout.name) smallest.push_back(&result);
+    if (!result.passed() && result.smallest == result.name) smallest.push_back(&result);
   return smallest;
 }
 
@@ -76,9 +67,9 @@ std::size_t explained_by(const Composition& found, const std::string& name) {
 JsonValue layouts_section(const Composition& found) {
   JsonValue::List rows;
   for (const LayoutResult& result : found.layouts)
-    rows.emplace_back(JsonValue::List{result.passed() ? "pass" : "FAIL", result.layout.ranks(),
-                                      result.layout.name, mesh_text(result.layout),
-                                      result.peak_bytes, outcome_text(result), cause_text(result)});
+    rows.emplace_back(JsonValue::List{result.passed() ? "pass" : "FAIL", result.ranks, result.name,
+                                      result.mesh, result.peak_bytes, outcome_text(result),
+                                      cause_text(result)});
   return table_section("Layouts", {"", "ranks", "layout", "mesh", "peak bytes", "result", "cause"},
                        std::move(rows));
 }
@@ -87,8 +78,8 @@ JsonValue layouts_section(const Composition& found) {
 JsonValue::List fault_sections(const Composition& found) {
   JsonValue::List sections;
   for (const LayoutResult* result : smallest_of(found)) {
-    std::string title = fmt::format("{}, which stands for {}", result->layout.name,
-                                    explained_by(found, result->layout.name));
+    std::string title =
+        fmt::format("{}, which stands for {}", result->name, explained_by(found, result->name));
     if (!result->difference) {
       sections.push_back(failure_section(title, result->failure));
       continue;
@@ -102,10 +93,10 @@ JsonValue::List fault_sections(const Composition& found) {
 }
 
 JsonValue json_of(const LayoutResult& result) {
-  JsonValue json = JsonValue::object({{"layout", result.layout.name},
-                                      {"forms", result.layout.forms},
-                                      {"ranks", result.layout.ranks()},
-                                      {"run", same_as_entry(result.layout.run)},
+  JsonValue json = JsonValue::object({{"layout", result.name},
+                                      {"forms", result.forms},
+                                      {"ranks", result.ranks},
+                                      {"run", result.entry},
                                       {"passed", result.passed()},
                                       {"peak_bytes", result.peak_bytes},
                                       {"tensors", std::int64_t(result.tensors)}});
@@ -129,12 +120,11 @@ std::string to_text(const Composition& found, GateTextOptions options) {
                                  found.title.empty() ? "" : ": ", one_line(found.title),
                                  join_text(found.losses, ", "), found.tensors);
   std::size_t width = 0;
-  for (const LayoutResult& result : found.layouts)
-    width = std::max(width, result.layout.name.size());
+  for (const LayoutResult& result : found.layouts) width = std::max(width, result.name.size());
   for (const LayoutResult& result : found.layouts) {
-    text += fmt::format("{} {:>5} ranks  {:<{}}  {:>10} bytes  {}\n",
-                        result.passed() ? "pass" : "FAIL", result.layout.ranks(),
-                        result.layout.name, width, result.peak_bytes, outcome_text(result));
+    text +=
+        fmt::format("{} {:>5} ranks  {:<{}}  {:>10} bytes  {}\n", result.passed() ? "pass" : "FAIL",
+                    result.ranks, result.name, width, result.peak_bytes, outcome_text(result));
     if (std::string cause = cause_text(result); !cause.empty()) text += "     " + cause + "\n";
   }
   for (const MisfitGroup& group : groups_of(found.misfits))
@@ -142,9 +132,9 @@ std::string to_text(const Composition& found, GateTextOptions options) {
                         group.layouts.size() == 1 ? "layout" : "layouts", group.layouts[0],
                         group.reason);
   for (const LayoutResult* result : smallest_of(found))
-    text += fmt::format("smallest layout that fails: {}, which stands for {}\n",
-                        result->layout.name, explained_by(found, result->layout.name));
-  if (!found.reproduce.empty()) text += fmt::format("reproduce: {}\n", found.reproduce);
+    text += fmt::format("smallest layout that fails: {}, which stands for {}\n", result->name,
+                        explained_by(found, result->name));
+  if (!found.reproduce().empty()) text += fmt::format("reproduce: {}\n", found.reproduce());
   return text + last_line(found);
 }
 
@@ -154,7 +144,7 @@ std::string to_json(const Composition& found) {
   for (const MisfitGroup& group : groups_of(found.misfits))
     left_out.push_back(JsonValue::object({{"reason", group.reason}, {"layouts", group.layouts}}));
   JsonValue::List smallest;
-  for (const LayoutResult* result : smallest_of(found)) smallest.push_back(result->layout.name);
+  for (const LayoutResult* result : smallest_of(found)) smallest.push_back(result->name);
   JsonValue json = JsonValue::object(
       {{"passed", found.passed()},
        {"failed", found.failed()},
@@ -165,7 +155,7 @@ std::string to_json(const Composition& found) {
        {"layouts", std::move(layouts)},
        {"left_out", std::move(left_out)}});
   if (!smallest.empty()) json.set("smallest", std::move(smallest));
-  if (!found.reproduce.empty()) json.set("reproduce", found.reproduce);
+  if (!found.reproduce().empty()) json.set("reproduce", found.reproduce());
   return json.text_utf8() + "\n";
 }
 
@@ -174,8 +164,8 @@ PageReport compose_page(const Composition& found, const std::string& command) {
   entry.add_figure("losses of one device", join_text(found.losses, ", "));
   entry.add_figure("tensors compared", std::int64_t(found.tensors));
   entry.sections = fault_sections(found);
-  if (!found.reproduce.empty())
-    entry.sections.push_back(text_section("Reproduce", found.reproduce));
+  if (!found.reproduce().empty())
+    entry.sections.push_back(text_section("Reproduce", found.reproduce()));
   entry.sections.push_back(layouts_section(found));
   JsonValue::List left_out;
   for (const MisfitGroup& group : groups_of(found.misfits))

@@ -13,8 +13,8 @@ CheckFinding layout_finding(const LayoutResult& result, const std::string& file)
   if (result.failure.empty()) {
     const Difference& difference = *result.difference;
     finding.rule = "compose/same_as_one_device";
-    finding.message = fmt::format("{}: {}: expected {}, got {}", result.layout.name,
-                                  difference.where, difference.expected, difference.actual);
+    finding.message = fmt::format("{}: {}: expected {}, got {}", result.name, difference.where,
+                                  difference.expected, difference.actual);
     finding.expected = difference.expected;
     finding.got = difference.actual;
     finding.rank = result.rank;
@@ -23,12 +23,12 @@ CheckFinding layout_finding(const LayoutResult& result, const std::string& file)
   }
   finding.file = file;
   finding.line.reset();
-  if (result.smallest != result.layout.name)
+  if (result.smallest != result.name)
     finding.details = fmt::format("fails as the smaller layout {} does", result.smallest);
   else if (!result.first.empty())
     finding.details = fmt::format("first: {}", result.first);
   finding.reproduce = fmt::format("simmesh compose {} --ranks {} --layout {}", shell_word(file),
-                                  result.layout.ranks(), shell_word(result.layout.name));
+                                  result.ranks, shell_word(result.name));
   return finding;
 }
 
@@ -37,7 +37,7 @@ CheckFinding layout_finding(const LayoutResult& result, const std::string& file)
 std::vector<JudgedCheck> judged_checks(const Composition& found) {
   std::vector<JudgedCheck> checks;
   for (const LayoutResult& result : found.layouts) {
-    JudgedCheck check{.suite = found.file, .name = result.layout.name};
+    JudgedCheck check{.suite = found.file, .name = result.name};
     if (!result.passed()) check.finding = layout_finding(result, found.file);
     checks.push_back(std::move(check));
   }

@@ -36,15 +36,10 @@ RanksRange range_of(const Ranks& ranks) {
 
 void bind_layout(nb::module_& module) {
   nb::class_<LayoutResult>(module, "LayoutResult", "What came of one layout of a model.")
-      .def_prop_ro(
-          "name", [](const LayoutResult& result) { return result.layout.name; },
-          "The forms with their numbers of ranks: \"fsdp=2+tensor=2:sequence\".")
-      .def_prop_ro(
-          "forms", [](const LayoutResult& result) { return result.layout.forms; },
-          "The forms of parallelism.")
-      .def_prop_ro(
-          "ranks", [](const LayoutResult& result) { return result.layout.ranks(); },
-          "The number of ranks.")
+      .def_ro("name", &LayoutResult::name,
+              "The forms with their numbers of ranks: \"fsdp=2+tensor=2:sequence\".")
+      .def_ro("forms", &LayoutResult::forms, "The forms of parallelism.")
+      .def_ro("ranks", &LayoutResult::ranks, "The number of ranks.")
       .def_prop_ro("passed", &LayoutResult::passed, "Whether it has the bits of one device.")
       .def_ro("tensors", &LayoutResult::tensors, "How many tensors each rank compared.")
       .def_ro("peak_bytes", &LayoutResult::peak_bytes, "Simulated, of the rank that held the most.")
@@ -62,7 +57,7 @@ void bind_layout(nb::module_& module) {
       .def_ro("smallest", &LayoutResult::smallest,
               "The smallest failing layout whose forms this one has, too; empty if it passed.")
       .def("__repr__", [](const LayoutResult& result) {
-        return fmt::format("<{} {}>", result.passed() ? "pass" : "FAIL", result.layout.name);
+        return fmt::format("<{} {}>", result.passed() ? "pass" : "FAIL", result.name);
       });
 }
 
@@ -90,8 +85,9 @@ void bind_composition(nb::module_& module) {
       .def_prop_ro(
           "ok", [](const Composition& found) { return found.failed() == 0; },
           "Whether all layouts have the bits of one device.")
-      .def_ro("reproduce", &Composition::reproduce,
-              "The command line that repeats the smallest failing layout; empty if none fails.")
+      .def_prop_ro(
+          "reproduce", &Composition::reproduce,
+          "The command line that repeats the smallest failing layout; empty if none fails.")
       .def(
           "to_json", [](const Composition& found) { return to_json(found); },
           "Returns what `simmesh compose --json` prints.")

@@ -52,6 +52,26 @@ TEST(MergeCommand, PrintsWhatOneRunPrints) {
   expect_as_one_run("validate mm add sum --seed 3", 2);
 }
 
+// A layout that fails is explained by a smaller one of another shard.
+TEST(MergeCommand, PrintsTheLayoutsOfOneRun) {
+  TemporaryFolder folder;
+  std::string file = folder.write(
+      "m.toml", "[model]\nwidth = 4\nhidden = 6\nout = 3\n[data]\nbatch = 8\n[train]\nsteps = 2\n");
+  expect_as_one_run("compose " + file + " --ranks 2..4", 3);
+  expect_as_one_run("compose " + file + " --ranks 2..4 --inject fsdp=2 --inject zero3=0.5", 4);
+  std::string other = folder.write("n.toml", "[model]\nwidth = 4\n[data]\nbatch = 8\n");
+  std::string first = folder.path() / "1", second = folder.path() / "2";
+  run_program("compose " + file + " --ranks 2 --shard 1/2 --results " + first);
+  run_program("compose " + other + " --ranks 2 --shard 2/2 --results " + second);
+  expect_refused("merge " + first + " " + second, "expected the arguments of ");
+  std::string broken = folder.read("1");
+  broken.replace(broken.find("\"peak_bytes\":"), 13, "\"peak_bytes\":\"x\",\"y\":");
+  folder.write("1", broken);
+  run_program("compose " + file + " --ranks 2 --shard 2/2 --results " + second);
+  expect_refused("merge " + first + " " + second,
+                 "expected a result with a value under 'peak_bytes', got ");
+}
+
 TEST(MergeCommand, FailuresComeInTheirOrder) {
   TemporaryFolder folder;
   std::string text;

@@ -3,34 +3,19 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "core/check/error.h"
+#include "core/shards/job_result.h"
 
 namespace simmesh {
 
 namespace {
 
-[[noreturn]] void refuse(std::string_view expected, const JsonValue& got) {
-  raise(ErrorKind::value_error, "verify/verdict", "expected {}, got {}", expected, got.text(80));
-}
-
-// Reads a member, which stays as it is if the object has none.
-template <class T>
-void read(const JsonValue& object, std::string_view key, T& member) {
-  const JsonValue* found = object.find(key);
-  if (!found) return;
-  const T* value = found->get<T>();
-  if (!value) refuse(fmt::format("a result of a case under '{}'", key), object);
-  member = *value;
-}
-
 void read_hash(const JsonValue& object, std::string_view key, std::optional<std::uint64_t>& hash) {
   std::string text;
-  read(object, key, text);
+  read_member(object, key, text);
   if (text.empty()) return;
   std::uint64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc() || end != text.data() + text.size())
-    refuse(fmt::format("a hash under '{}'", key), object);
+  if (error != std::errc() || end != text.data() + text.size()) refuse_member(object, key);
   hash = value;
 }
 
@@ -55,22 +40,22 @@ JsonValue to_json(const CaseResult& result) {
 
 CaseResult case_result_from(const JsonValue& value) {
   CaseResult result;
-  read(value, "id", result.id);
-  read(value, "kind", result.kind);
-  if (result.kind.empty()) refuse("a result with the kind of its case", value);
-  read(value, "file", result.place.file);
-  read(value, "line", result.place.line);
+  read_member(value, "id", result.id);
+  read_member(value, "kind", result.kind);
+  if (result.kind.empty()) refuse_member(value, "kind");
+  read_member(value, "file", result.place.file);
+  read_member(value, "line", result.place.line);
   JsonValue::List mismatches;
-  read(value, "mismatches", mismatches);
+  read_member(value, "mismatches", mismatches);
   for (const JsonValue& one : mismatches) {
     const auto* text = one.get<std::string>();
-    if (!text) refuse("a text as mismatch", one);
+    if (!text) refuse_member(value, "mismatches");
     result.mismatches.push_back(*text);
   }
-  read(value, "mismatch_count", result.mismatch_count);
-  read(value, "reproduce", result.reproduce);
-  if (value.find("cheaper")) read(value, "cheaper", result.cheaper.emplace());
-  read(value, "beyond", result.is_beyond);
+  read_member(value, "mismatch_count", result.mismatch_count);
+  read_member(value, "reproduce", result.reproduce);
+  if (value.find("cheaper")) read_member(value, "cheaper", result.cheaper.emplace());
+  read_member(value, "beyond", result.is_beyond);
   read_hash(value, "data", result.data_hash);
   read_hash(value, "schedule", result.schedule_hash);
   return result;

@@ -6,6 +6,7 @@
 #include "core/check/error.h"
 #include "core/check/fold_hash.h"
 #include "core/check/one_line.h"
+#include "core/shards/job_result.h"
 
 namespace simmesh {
 
@@ -46,11 +47,7 @@ VerifyResult united_result(const ShardResults& all) {
   result.disputed_left_out = *count;
   bool stops = all.about.find("fail_fast") != nullptr;
   for (std::uint64_t job = 0; job < all.jobs; ++job) {
-    auto found = all.results.find(job);
-    if (found == all.results.end())
-      raise(ErrorKind::value_error, "verify/verdict",
-            "expected a result of each of {} cases, got none of number {}", all.jobs, job + 1);
-    result.add(case_result_from(found->second));
+    result.add(case_result_from(result_of_job(all, job)));
     if (stops && !result.ok()) break;
   }
   return result;

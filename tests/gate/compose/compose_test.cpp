@@ -19,7 +19,7 @@ TEST(Compose, EveryLayoutEqualsOneDevice) {
     EXPECT_GT(found.layouts.size(), 30u);
     EXPECT_EQ(found.losses.size(), 2u);
     for (const LayoutResult& result : found.layouts) {
-      EXPECT_TRUE(result.passed()) << result.layout.name << ": " << result.failure
+      EXPECT_TRUE(result.passed()) << result.name << ": " << result.failure
                                    << (result.difference ? result.difference->where : "");
       EXPECT_EQ(result.tensors, found.tensors);
       EXPECT_GT(result.peak_bytes, 0);
@@ -32,7 +32,7 @@ void expect_all_pass(const char* model, const ComposeRequest& request, std::size
   Composition found = compose(read_compose_model(path), {}, request);
   EXPECT_GE(found.layouts.size(), layouts_min);
   for (const LayoutResult& result : found.layouts)
-    EXPECT_TRUE(result.passed()) << result.layout.name << ": " << result.failure
+    EXPECT_TRUE(result.passed()) << result.name << ": " << result.failure
                                  << (result.difference ? result.difference->where : "");
 }
 
@@ -72,7 +72,7 @@ TEST(Compose, ResultDoesNotDependOnJobs) {
   Composition three = composed(compose_model("transformer"), request);
   ASSERT_EQ(one.layouts.size(), three.layouts.size());
   for (std::size_t i = 0; i < one.layouts.size(); ++i) {
-    EXPECT_EQ(one.layouts[i].layout.name, three.layouts[i].layout.name);
+    EXPECT_EQ(one.layouts[i].name, three.layouts[i].name);
     EXPECT_EQ(one.layouts[i].peak_bytes, three.layouts[i].peak_bytes);
   }
 }
@@ -86,15 +86,15 @@ TEST(Compose, NamesTheSmallestLayoutWithAWrongScale) {
   std::int64_t failed = 0;
   for (const LayoutResult& result : found.layouts) {
     auto has = [&](const char* form) {
-      const auto& forms = result.layout.forms;
+      const auto& forms = result.forms;
       return std::find(forms.begin(), forms.end(), form) != forms.end();
     };
     bool is_wrong = has("fsdp") && has("tensor");
-    EXPECT_EQ(result.passed(), !is_wrong) << result.layout.name;
+    EXPECT_EQ(result.passed(), !is_wrong) << result.name;
     if (!is_wrong) continue;
     ++failed;
-    EXPECT_EQ(result.smallest, "fsdp=2+tensor=2") << result.layout.name;
-    if (result.layout.name != result.smallest) {
+    EXPECT_EQ(result.smallest, "fsdp=2+tensor=2") << result.name;
+    if (result.name != result.smallest) {
       EXPECT_EQ(result.first, "");
       continue;
     }
@@ -103,7 +103,7 @@ TEST(Compose, NamesTheSmallestLayoutWithAWrongScale) {
   }
   EXPECT_GT(failed, 3);
   EXPECT_EQ(found.failed(), failed);
-  EXPECT_EQ(found.reproduce,
+  EXPECT_EQ(found.reproduce(),
             "simmesh compose m.toml --layout fsdp=2+tensor=2 --inject fsdp+tensor=2");
 }
 
@@ -114,9 +114,9 @@ TEST(Compose, FindsAFaultInEachForm) {
     Composition found =
         composed(compose_model("moe"), {.ranks = {2, 2}, .faults = {{{form}, 0.5}}, .jobs = 2});
     for (const LayoutResult& result : found.layouts) {
-      const auto& forms = result.layout.forms;
+      const auto& forms = result.forms;
       bool is_wrong = std::find(forms.begin(), forms.end(), form) != forms.end();
-      EXPECT_EQ(result.passed(), !is_wrong) << form << " in " << result.layout.name;
+      EXPECT_EQ(result.passed(), !is_wrong) << form << " in " << result.name;
     }
     EXPECT_GT(found.failed(), 0) << form;
   }
@@ -126,7 +126,7 @@ TEST(Compose, RunsOneLayoutByItsName) {
   Composition found = composed(compose_model("transformer"),
                                {.layout = "hsdp=2x3+context=2:ulysses:contiguous+tensor=2"});
   ASSERT_EQ(found.layouts.size(), 1u);
-  EXPECT_EQ(found.layouts[0].layout.ranks(), 24);
+  EXPECT_EQ(found.layouts[0].ranks, 24);
   EXPECT_TRUE(found.layouts[0].passed());
 }
 

@@ -33,7 +33,7 @@ TEST(JudgedLayouts, ALayoutThatDiffersIsAFinding) {
 
 TEST(JudgedLayouts, ALayoutThatDoesNotEndIsNamedAfterItsCheck) {
   Composition found{.file = "m.toml"};
-  LayoutResult result{.layout = {.name = "fsdp=2"}, .failure = "rank 1: expected 2, got 3"};
+  LayoutResult result{.name = "fsdp=2", .failure = "rank 1: expected 2, got 3"};
   result.smallest = "fsdp=1";
   found.layouts = {result};
   CheckFinding finding = *judged_checks(found)[0].finding;

@@ -1,0 +1,20 @@
+#include "core/shards/job_result.h"
+
+#include "core/check/error.h"
+
+namespace simmesh {
+
+const JsonValue& result_of_job(const ShardResults& all, std::uint64_t job) {
+  auto found = all.results.find(job);
+  if (found == all.results.end())
+    raise(ErrorKind::value_error, "core/shards",
+          "expected a result of each of {} jobs, got none of number {}", all.jobs, job + 1);
+  return found->second;
+}
+
+void refuse_member(const JsonValue& result, std::string_view key) {
+  raise(ErrorKind::value_error, "core/shards", "expected a result with a value under '{}', got {}",
+        key, result.text(80));
+}
+
+}  // namespace simmesh

@@ -177,20 +177,21 @@ void bind_exact_dispatch(nb::module_& module) {
       nb::arg("func"));
   module.def("run_operator", &run_entered, nb::arg("func"), nb::arg("args"), nb::arg("options"),
              "Runs an operator in the way in which it was entered.");
-  const char* signature =
-      "def dispatched(mode: Any, func: Any, types: Any, args: Any, options: Any = None) -> Any";
   module.def(
       "dispatched",
       [](nb::handle mode, nb::handle func, nb::handle types, nb::handle args) {
         return dispatched(mode, {func, types, args, nb::handle()});
       },
-      nb::sig(signature),
+      nb::sig("def dispatched(mode: object, func: object, types: object, args: object) -> object"),
       "The method __torch_dispatch__ of a mode, which has ``under_way`` with the operations that\n"
       "were started, or None, ``observers``, and ``in_python`` for all calls that this leaves.");
-  module.def("dispatched", [](nb::handle mode, nb::handle func, nb::handle types, nb::handle args,
-                              nb::handle options) {
-    return dispatched(mode, {func, types, args, options.is_none() ? nb::handle() : options});
-  });
+  module.def(
+      "dispatched",
+      [](nb::handle mode, nb::handle func, nb::handle types, nb::handle args, nb::handle options) {
+        return dispatched(mode, {func, types, args, options.is_none() ? nb::handle() : options});
+      },
+      nb::sig("def dispatched(mode: object, func: object, types: object, args: object, "
+              "options: object) -> object"));
 }
 
 }  // namespace simmesh::python

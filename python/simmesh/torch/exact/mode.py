@@ -51,7 +51,7 @@ class ExactMode(TorchDispatchMode):
         super().__init__()
         self.under_way = under_way
         # torch asks the mode first, and so calls no Python code for what C++ computes.
-        self.__torch_dispatch__ = MethodType(dispatched, self)
+        self.__dict__["__torch_dispatch__"] = MethodType(dispatched, self)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:

@@ -31,6 +31,7 @@ void bind_own_contents(nanobind::module_& module);
 void bind_exact(nanobind::module_& module);
 void bind_exact_record(nanobind::module_& module);
 void bind_exact_operators(nanobind::module_& module);
+void bind_exact_dispatch(nanobind::module_& module);
 void bind_kept_records(nanobind::module_& module);
 void bind_typed(nanobind::module_& module);
 

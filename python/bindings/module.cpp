@@ -37,6 +37,7 @@ NB_MODULE(_core, module) {
   simmesh::python::bind_exact_record(exact);
   simmesh::python::bind_kept_records(exact);
   simmesh::python::bind_exact_operators(exact);
+  simmesh::python::bind_exact_dispatch(exact);
   nanobind::module_ typed = module.def_submodule(
       "typed", "What the ranks hold of a plain tensor, as a type on each mesh axis.");
   simmesh::python::bind_typed(typed);

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.distributed.tensor import (
     DeviceMesh,
+    DTensor,
     Partial,
     Placement,
     Replicate,
@@ -26,6 +27,7 @@ from torch.distributed.tensor.parallel import SequenceParallel, parallelize_modu
 
 import simmesh
 from one_device_programs import rows_of, seeded
+from simmesh.torch.exact import random_layout
 
 LAYOUTS: list[dict[str, int]] = [{"a": 2}, {"a": 3}, {"a": 2, "b": 2}]
 
@@ -182,3 +184,82 @@ def test_nothing_stays_behind() -> None:
     before = _random._rng_tracker
     simmesh.spmd(world_size=2, local="exact")(lambda: None)()
     assert _random._rng_tracker is before
+
+
+def test_a_declared_layout_draws_the_numbers_of_one_device() -> None:
+    """Would fail if a plain part of a tensor drew for its own shape where its layout is known."""
+
+    def program(mesh: DeviceMesh) -> None:
+        torch.manual_seed(3)
+        whole = distribute_tensor(torch.full((6, 4), 0.4), mesh, cut(mesh))
+        placements = [Shard(0), Shard(-1)][: mesh.ndim]
+
+        def noted(name: str, local: torch.Tensor) -> None:
+            simmesh.note(name, DTensor.from_local(local, mesh, cut(mesh)))
+
+        part = whole.to_local()
+        with random_layout(mesh, placements):
+            noted("dropout", F.dropout(part, 0.5))
+            noted("native_dropout", torch.native_dropout(part, 0.5, True)[0])
+            noted("rand_like", torch.rand_like(part))
+            noted("normal_", part.clone().normal_())
+            noted("randn", torch.randn(part.shape))
+            noted("randint", torch.randint(3, 100, part.shape).float())
+        simmesh.note("next", torch.randn(3), whole=True)
+
+    comparison = simmesh.same_as_one_device(program, layouts=LAYOUTS)
+    assert comparison.equal
+    assert all(each.compared >= 7 and not each.skipped for each in comparison.verdicts)
+
+
+def test_a_declared_layout_of_uneven_parts() -> None:
+    """Would fail if the parts of 7 rows on 3 ranks, or of no rows, weren't one device's."""
+
+    def program(mesh: DeviceMesh) -> None:
+        torch.manual_seed(3)
+        whole = distribute_tensor(torch.ones(7, 2), mesh, [Shard(0)])
+        with random_layout(mesh, [Shard(0)], shape=(7, 2)):
+            part = F.dropout(whole.to_local(), 0.5)
+        made = DTensor.from_local(part, mesh, [Shard(0)], shape=whole.shape, stride=whole.stride())
+        simmesh.note("dropout", made)
+
+    assert simmesh.same_as_one_device(program, layouts=[{"a": 3}, {"a": 5}]).equal
+
+
+def test_a_layout_that_a_tensor_cannot_have_is_refused() -> None:
+    """Would fail if another part than the rank's own, or a sum, were drawn in silence."""
+
+    def refused(*arguments: Any, **options: Any) -> str:
+        mesh = dist.init_device_mesh("cpu", (2,))
+        with pytest.raises(ValueError) as raised, random_layout(mesh, *arguments, **options):
+            torch.rand(3, 2)
+        return str(raised.value)
+
+    def program() -> list[str]:
+        return [
+            refused([Shard(0)], shape=(7, 2)), refused([Partial()]), refused([Shard(2)]),
+            refused([Shard(0), Shard(1)]),
+        ]  # fmt: skip
+
+    texts = simmesh.spmd_run(program, world_size=2, local="exact").results[0]
+    expected = [
+        "expected a part of [4, 2] of the whole tensor [7, 2] on rank 0, got [3, 2]",
+        "expected Replicate or Shard, got P(sum)",
+        "expected a dim of [3, 2], got S(2)",
+        "expected a placement for each of 1 mesh dims, got 2",
+    ]
+    assert all(text in found for text, found in zip(expected, texts)), texts
+
+
+def test_a_declared_layout_changes_nothing_in_plain_ranks() -> None:
+    """Would fail if plain ranks drew other numbers than torch."""
+
+    def program() -> bool:
+        mesh = dist.init_device_mesh("cpu", (2,))
+        torch.manual_seed(0)
+        with random_layout(mesh, [Shard(0)]):
+            drawn = torch.rand(3)
+        torch.manual_seed(0)
+        return torch.equal(drawn, torch.rand(3))
+
+    assert simmesh.spmd_run(program, world_size=2).results == [True, True]

@@ -101,6 +101,22 @@ std::optional<TensorLayout> layout_of(nb::handle tensor) {
                       .strides = {array.strides, dims}};
 }
 
+bool is_plain_tensor(nb::handle object) {
+  const TensorTypes& types = tensor_types();
+  return Py_TYPE(object.ptr()) == types.tensor || Py_TYPE(object.ptr()) == types.parameter;
+}
+
+bool is_value(nb::handle object) {
+  PyObject* value = object.ptr();
+  if (value == Py_None || PyBool_Check(value) || PyLong_CheckExact(value) ||
+      PyFloat_CheckExact(value))
+    return true;
+  if (!PyList_CheckExact(value)) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); ++i)
+    if (!PyLong_CheckExact(PyList_GET_ITEM(value, i))) return false;
+  return true;
+}
+
 bool is_parameter(nb::handle tensor) { return Py_TYPE(tensor.ptr()) == tensor_types().parameter; }
 
 }  // namespace simmesh::python

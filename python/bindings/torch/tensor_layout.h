@@ -24,6 +24,12 @@ struct TensorLayout {
 // no strided arrays.
 std::optional<TensorLayout> layout_of(nanobind::handle tensor);
 
+// is_plain_tensor is true for a torch.Tensor and a torch.nn.Parameter themselves, of any device.
+bool is_plain_tensor(nanobind::handle object);
+
+// is_value is true for None, numbers and lists of whole numbers.
+bool is_value(nanobind::handle object);
+
 // is_parameter is true for a torch.nn.Parameter itself.
 bool is_parameter(nanobind::handle tensor);
 

@@ -7,6 +7,8 @@ runs a function in the mode on one rank, as the reference of any sharding.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Callable
 
 
@@ -50,4 +52,23 @@ def declare(operator: Any, how: str | Callable[..., Any]) -> None:
     mode.forget(operator)
 
 
-__all__ = ["declare", "one_device"]
+def random_layout(
+    mesh: Any, placements: Sequence[Any], shape: Sequence[int] | None = None
+) -> AbstractContextManager[None]:
+    """Declares the layout of plain tensors whose numbers are drawn inside of the block, so that a
+    part of a tensor gets the numbers that one device draws for it:
+
+        with simmesh.torch.exact.random_layout(mesh, [Shard(1)]):
+            x = F.dropout(x, 0.1)
+
+    Each rank draws the whole tensor's numbers and keeps its own, so all ranks along the mesh need
+    equal states of the generator. A tensor that isn't cut evenly needs its whole ``shape``; it is
+    cut as DTensor cuts it. Outside of ranks with ``local="exact"`` the block changes nothing.
+    Raises ValueError for a layout that the drawn tensor can't have.
+    """
+    from simmesh.torch.exact.random import random_layout as declared
+
+    return declared(mesh, placements, shape)
+
+
+__all__ = ["declare", "one_device", "random_layout"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,6 +25,8 @@ from simmesh.torch.exact.tables import Operator, tensors_in
 _WRITE_IN_PLACE = tables.words(
     "allreduce_ allreduce_coalesced_ broadcast_ recv_ recv_any_source_ reduce_"
 )
+
+_HERE = str(Path(__file__).parent)
 
 #: Functional operators that wait for a tensor, or prepare it for that.
 WAITS = ("wait_tensor", "_wrap_tensor_autograd")
@@ -73,6 +76,9 @@ class _Started:
     writes: list[_Part]
     backward: int = -1
 
+    def __post_init__(self) -> None:
+        self.storages = {each.storage._cdata for each in (*self.reads, *self.writes)}
+
 
 class UnderWay:
     """The operations of a rank that it has not waited for: ``started``."""
@@ -112,10 +118,14 @@ class UnderWay:
         written = {each.name for each in func._schema.arguments if _is_written(each)}
         for name, value in tables.named_arguments(func, args, options).items():
             for tensor in tensors_in((value,)):
-                if type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.numel():
+                is_plain = type(tensor) in (torch.Tensor, torch.nn.Parameter)
+                if is_plain and tensor.numel() and tensor.layout is torch.strided:
                     self._check_tensor(func, tensor, name in written)
 
     def _check_tensor(self, func: Operator, tensor: torch.Tensor, is_written: bool) -> None:
+        storage = tensor.untyped_storage()._cdata
+        if all(storage not in each.storages for each in self.started):
+            return
         part = _Part(tensor)
         for each in self.started:
             does_write = any(part.overlaps(other) for other in each.writes)
@@ -135,16 +145,17 @@ def _is_written(argument: Any) -> bool:
 
 def is_run_by_autograd() -> bool:
     """True if torch's C++ code runs an operator in a backward pass: then the first Python code that
-    the pass calls is a mode.
+    the pass calls is a mode, or this module, which the exact mode calls from C++.
     """
     frame: Any = sys._getframe(1)
-    first = None
+    first = frame.f_code
     while frame is not None and frame.f_code.co_name != "_engine_run_backward":
         file = frame.f_code.co_filename
         if not file.endswith("/_compile.py") and "/_dynamo/" not in file:
-            first = frame.f_code.co_name
+            first = frame.f_code
         frame = frame.f_back
-    return frame is not None and first == "__torch_dispatch__"
+    is_mode = first.co_name == "__torch_dispatch__" or first.co_filename.startswith(_HERE)
+    return frame is not None and is_mode
 
 
 def _report(func: Operator, started: _Started, is_written: bool, does_write: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import MethodType
 from typing import Any
 
 import torch
@@ -11,10 +12,20 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from simmesh import _core
+from simmesh._core.exact import (
+    dispatched,
+    enter_operator,
+    forget_operator,
+    has_form,
+    is_entered,
+    run_operator,
+    thread_scope,
+)
 from simmesh.torch import rank_state
-from simmesh.torch.exact import companions, complex_numbers, custom, quick, tables
+from simmesh.torch.exact import companions, complex_numbers, custom, tables
 from simmesh.torch.exact.accesses import UnderWay
 from simmesh.torch.exact.companions import scope
+from simmesh.torch.exact.direct import direct_of
 from simmesh.torch.exact.dispatch import is_floating, is_leaf
 from simmesh.torch.exact.families import load
 from simmesh.torch.exact.optimizers import noticed_steps
@@ -26,13 +37,21 @@ from simmesh.torch.exact.tables import Handler, Operator, tensors_in
 #: Called after each operator with the operator, its arguments, options and result.
 observers: list[Callable[[Operator, tuple[Any, ...], dict[str, Any], Any], None]] = []
 
-# By the identity of an operator, which the entry keeps alive: how it is run, and its function.
-_runs: dict[int, tuple[int, Callable[..., Any], Operator]] = {}
-_HANDLED, _PASSED, _VIEWED = range(3)
+thread_scope(scope)
 
 
 class ExactMode(TorchDispatchMode):
-    """Computes the operators of this thread with exact values, below autograd."""
+    """Computes the operators of this thread with exact values, below autograd. ``under_way`` are
+    the operations whose buffers are checked.
+    """
+
+    observers = observers
+
+    def __init__(self, under_way: UnderWay | None = None) -> None:
+        super().__init__()
+        self.under_way = under_way
+        # torch asks the mode first, and so calls no Python code for what C++ computes.
+        self.__dict__["__torch_dispatch__"] = MethodType(dispatched, self)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -42,23 +61,23 @@ class ExactMode(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Operator, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        options = kwargs or {}
+        return self.in_python(func, types, args, kwargs or {})
+
+    def in_python(
+        self, func: Operator, types: Any, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Runs an operator on subclasses, for the first time, or under observers."""
         for each in types:
             if each is torch.Tensor or each is torch.nn.Parameter:
                 continue
             return func(*args, **options) if issubclass(each, FakeTensor) else NotImplemented
-        if scope.under_way is not None and scope.under_way.started:
-            scope.under_way.check(func, args, options)
-        way, run, _ = _runs.get(id(func)) or _enter(func)
-        if way == _HANDLED:
-            result = run(func, args, options)
-        else:
-            if way == _VIEWED and args[0].__class__ is torch.nn.Parameter:
-                _note_parameter(args[0])
-            result = run(*args, **options)
-        if observers:
-            for observe in observers:
-                observe(func, args, options, result)
+        if self.under_way is not None and self.under_way.started:
+            self.under_way.check(func, args, options)
+        if not is_entered(func):
+            _enter(func)
+        result = run_operator(func, args, options)
+        for observe in observers:
+            observe(func, args, options, result)
         return result
 
 
@@ -69,7 +88,6 @@ def exact_operators(check_accesses: bool = True) -> Iterator[ExactMode]:
     """
     load()
     before = scope.mode, scope.steps, scope.under_way
-    mode = ExactMode()
     state = rank_state.current()
     scope.under_way = None
     is_first_thread = state is not None and state.under_way is None
@@ -77,6 +95,7 @@ def exact_operators(check_accesses: bool = True) -> Iterator[ExactMode]:
         if state.under_way is None:
             state.under_way = UnderWay()
         scope.under_way = state.under_way
+    mode = ExactMode(scope.under_way)
     with noticed_steps(), noticed_parameters(), noticed_regions(), mode:
         scope.mode, scope.steps, scope.coarsest_product = mode, 0, 0.0
         try:
@@ -89,25 +108,33 @@ def exact_operators(check_accesses: bool = True) -> Iterator[ExactMode]:
 
 def forget(func: Operator) -> None:
     """Lets the table be asked again for an operator."""
-    _runs.pop(id(func), None)
+    forget_operator(func)
 
 
-def _enter(func: Operator) -> tuple[int, Callable[..., Any], Operator]:
-    entry = tables.entry_of(func)
-    found: tuple[int, Callable[..., Any], Operator]
-    if entry is not None and entry.kind == "safe":
-        if entry.family == "random":
-            found = (_HANDLED, drawn, func)
-        elif entry.family == "views":
-            found = (_VIEWED, _torchs(func), func)
-        elif writes := kinds_of(func):
-            found = (_HANDLED, _WriteSafe(func, writes), func)
+def _enter(func: Operator) -> None:
+    """Says how an operator runs, by its entry in the table."""
+    entry, torchs, direct = tables.entry_of(func), _torchs(func), direct_of(func)
+    if entry is None or entry.kind != "safe":
+        run, form = _run_of(func, entry), tables.name_of(func)
+        if type(run) is _Computed and has_form(form):
+            enter_operator(func, "formed", torchs, run, direct, form)
         else:
-            found = (_PASSED, _torchs(func), func)
+            enter_operator(func, "handled", torchs, run)
+    elif entry.family == "random":
+        enter_operator(func, "handled", torchs, drawn)
+    elif entry.family == "views":
+        enter_operator(func, "viewed", torchs, direct=direct)
+    elif writes := kinds_of(func):
+        if writes == (func._schema.arguments[0].name,) and _is_tensor(func._schema.arguments[0]):
+            enter_operator(func, "written", torchs, direct=direct)
+        else:
+            enter_operator(func, "handled", torchs, _WriteSafe(func, writes))
     else:
-        found = (_HANDLED, _run_of(func, entry), func)
-    _runs[id(func)] = found
-    return found
+        enter_operator(func, "passed", torchs, direct=direct)
+
+
+def _is_tensor(argument: Any) -> bool:
+    return str(argument.type) == "Tensor"
 
 
 def _torchs(func: Operator) -> Callable[..., Any]:
@@ -124,9 +151,7 @@ def _run_of(func: Operator, entry: tables.Entry | None) -> Handler:
         return entry.handler
     if entry.family == "operators of programs":
         return _Composed(entry.handler)
-    run = _Computed(func, entry.handler, kinds_of(func))
-    form = quick.FORMS.get(tables.name_of(func))
-    return run if form is None else form(_torchs(func), run)
+    return _Computed(func, entry.handler, kinds_of(func))
 
 
 def _note_parameter(each: torch.Tensor) -> None:

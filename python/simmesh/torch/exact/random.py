@@ -1,17 +1,18 @@
 """Random operators. A plain tensor's numbers are the next ones of the rank's own generator. A
 DTensor has one device's: each rank draws the whole tensor and keeps the elements that are its own.
+So has a plain tensor whose layout is declared by ``random_layout``.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.distributed.tensor import _random
+from torch.distributed.tensor import Shard, _random
 
 from simmesh import _core
 from simmesh.torch.exact import tables
@@ -52,7 +53,9 @@ def _scale(chance: float) -> float:
 
 def drawn(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Calls a random operator: on the whole tensor where a DTensor's numbers are drawn."""
-    region: Region | None = scope.region
+    region: Region | DeclaredLayout | None = scope.region
+    if isinstance(region, DeclaredLayout):
+        region = region.region_of(func, args, options)
     if region is not None:
         return region.draw(func, args, options)
     result = func(*args, **options)
@@ -81,7 +84,8 @@ class Region:
         if self.generator is not None and "generator" in _arguments(func):
             options = {**options, "generator": self.generator}
         if not any(True for _ in tables.tensors_in(args)):
-            args = (list(self.spec.shape), *args[1:])
+            at = _arguments(func).index("size")
+            args = (*args[:at], list(self.spec.shape), *args[at + 1 :])
         whole_args = tuple(self._widened(each, places) for each in args)
         found = func(*whole_args, **options)
         written = _written(func, args, options)
@@ -112,6 +116,94 @@ class Region:
         whole = value.new_zeros(self.spec.shape)
         whole.view(-1)[places.reshape(-1)] = value.reshape(-1)
         return whole
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """The layout of a plain tensor, as a DTensor's spec names it."""
+
+    mesh: Any
+    placements: tuple[Any, ...]
+    shape: torch.Size
+
+
+@dataclass(frozen=True)
+class DeclaredLayout:
+    """The layout that plain tensors have where a program draws their numbers. ``shape`` is the
+    whole tensor's, where it isn't cut evenly.
+    """
+
+    mesh: Any
+    placements: tuple[Any, ...]
+    shape: tuple[int, ...] | None
+
+    def region_of(
+        self, func: Operator, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Region | None:
+        """The numbers that a call draws; None for those of no tensor with dims, as of randperm."""
+        given = tables.named_arguments(func, args, options)
+        own = next(iter(tables.tensors_in(given.values())), None)
+        sizes = own.shape if own is not None else given.get("size")
+        if sizes is None or len(sizes) == 0:
+            return None
+        return Region(self._spec(torch.Size(sizes)), None)
+
+    def _spec(self, own: torch.Size) -> _Spec:
+        """The layout of a tensor of which this rank has a part. Raises ValueError where the part
+        has other sizes than the layout gives it.
+        """
+        dims = len(own)
+        placements = tuple(_counted_from_0(each, own) for each in self.placements)
+        whole = list(own)
+        if self.shape is not None and len(self.shape) == dims:
+            whole = list(self.shape)
+        else:
+            for size, each in zip(self.mesh.shape, placements):
+                if not each.is_replicate():
+                    whole[each.dim] *= size
+        spec = _Spec(self.mesh, placements, torch.Size(whole))
+        expected = Region(spec, None)._places().shape
+        if expected != own:
+            raise ValueError(
+                f"[torch/exact] random_layout: expected a part of {list(expected)} of the whole "
+                f"tensor {whole} on rank {_core.rank()}, got {list(own)}; shape=... names the "
+                "whole tensor where it isn't cut evenly"
+            )
+        return spec
+
+
+def _counted_from_0(placement: Any, sizes: torch.Size) -> Any:
+    if placement.is_replicate():
+        return placement
+    if not -len(sizes) <= placement.dim < len(sizes):
+        raise ValueError(
+            f"[torch/exact] random_layout: expected a dim of {list(sizes)}, got {placement}"
+        )
+    return placement if placement.dim >= 0 else Shard(placement.dim + len(sizes))
+
+
+@contextmanager
+def random_layout(
+    mesh: Any, placements: Sequence[Any], shape: Sequence[int] | None = None
+) -> Iterator[None]:
+    """See ``simmesh.torch.exact.random_layout``."""
+    if len(placements) != mesh.ndim:
+        raise ValueError(
+            f"[torch/exact] random_layout: expected a placement for each of {mesh.ndim} mesh dims, "
+            f"got {len(placements)}"
+        )
+    for each in placements:
+        if not (each.is_replicate() or hasattr(each, "_split_tensor")):
+            raise ValueError(
+                f"[torch/exact] random_layout: expected Replicate or Shard, got {each}"
+            )
+    whole = None if shape is None else tuple(shape)
+    declared = DeclaredLayout(mesh, tuple(placements), whole)
+    before, scope.region = scope.region, declared if scope.mode is not None else None
+    try:
+        yield
+    finally:
+        scope.region = before
 
 
 def _arguments(func: Operator) -> list[str]:

@@ -1,14 +1,15 @@
 """Which of the museum's bugs do other tools find, what do they say of the right programs, and do
 they name the line, parameter or operator at fault?
 
-    museum.py [--every N] [--page FILE] [NAME|HALL ...]
+    museum.py [--every N] [--page FILE] [--results FILE] [--again TOOL] [NAME|HALL ...]
 
 Runs the wrong and the right program of each exhibit under simmesh and under its rivals, and prints
 one table: bugs that are found, those whose finding names what is at fault, right programs with a
 finding (noise), and exhibits that the tool can't run in either form. Below are the exhibits in
-which a rival does better than simmesh. It needs an idle machine: a program that takes half a minute
-counts as one that hangs. --every takes each N-th exhibit. --page writes the same as a page of the
-docs.
+which a rival does better than simmesh. --every takes each N-th exhibit. --page writes the same as a
+page of the docs. Results are kept in a file by the versions of the tools, so that a run that was
+ended goes on; --again drops those of a tool. A program counts as one that hangs where nothing in it
+runs any more, so a busy machine gives the same table.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from typing import Any
 import torch
 
 import simmesh
-from museum_rivals import NAMES, Rivals
+from museum_results import VARIANTS, Finding, Results
+from museum_rivals import NAMES, RUNS, Rivals
 from simmesh.museum.collection import Card, chosen
 from simmesh.museum.score import names, score
 
@@ -51,20 +53,19 @@ class Row:
     noise: list[str] = field(default_factory=list)
     unable: list[str] = field(default_factory=list)
 
-    def add(self, card: Card, wrong: str | None, right: str | None) -> None:
+    def add(self, card: Card, wrong: Finding, right: Finding) -> None:
         """Counts an exhibit."""
-        if wrong is None or right is None:
+        if wrong.text is None or right.text is None or (wrong.raises and right.raises):
             self.unable.append(card.name)
-            return
-        if right:
+        elif right.text:
             self.noise.append(card.name)
-        elif wrong:
+        elif wrong.text:
             self.found.append(card.name)
-            if names(wrong, card):
+            if names(wrong.text, card):
                 self.named.append(card.name)
 
 
-def _spmd_types_rule(card: Card, variant: str) -> str | None:
+def _spmd_types_rule(card: Card, variant: str) -> Finding:
     """The finding of spmd_types.rulecheck in an exhibit that is a sharding rule."""
     from types import SimpleNamespace
 
@@ -76,55 +77,60 @@ def _spmd_types_rule(card: Card, variant: str) -> str | None:
     for arguments, options in marks_of(program):
         rule = arguments[0]
         if not isinstance(rule, str):
-            return None
+            return Finding(None)
         inputs = options.get("inputs", arguments[1] if len(arguments) > 1 else None)
         judged: Any = SimpleNamespace(function=program, inputs=inputs)
         try:
             verdicts.append(peers(judged, rule))
         except Exception:  # the rule has no types there
-            return None
+            return Finding(None)
     if not verdicts or UNSAID in verdicts:
-        return None
-    return next((each for each in verdicts if each != "holds"), "")
+        return Finding(None)
+    return Finding(next((each for each in verdicts if each != "holds"), ""))
 
 
-def compare(cards: Sequence[Card]) -> dict[str, Row]:
-    """The row of each tool."""
+def compare(cards: Sequence[Card], results: Results) -> dict[str, Row]:
+    """The row of each tool. What is missing in the results is made, and kept there."""
     rows = {name: Row() for name in (OURS, *NAMES)}
     rivals = Rivals()
     try:
         for number, card in enumerate(cards, 1):
-            ours = score(card)
-            rows[OURS].add(card, ours.finding, ours.noise)
-            wrong, right = (rivals.findings(card, variant) for variant in ("wrong", "right"))
-            if card.check.startswith("Rule("):
-                wrong["spmd_types"] = _spmd_types_rule(card, "wrong")
-                right["spmd_types"] = _spmd_types_rule(card, "right")
-            for name in NAMES:
-                error = _ERROR_OF.get(name, "")
-                is_alike = bool(wrong.get(error)) and bool(right.get(error))
-                rows[name].add(card, *((None, None) if is_alike else (wrong[name], right[name])))
+            for run, tools in {OURS: (OURS,), **RUNS}.items():
+                if results.get(tools[-1], card.name, card.text) is None:
+                    for tool, found in _found(rivals, card, run).items():
+                        results.put(tool, card.name, card.text, found)
+            for tool, row in rows.items():
+                kept = results.get(tool, card.name, card.text)
+                assert kept is not None
+                row.add(card, kept["wrong"], kept["right"])
             print(f"{number} of {len(cards)}: {card.name}", file=sys.stderr, flush=True)
     finally:
         rivals.stop()
     return rows
 
 
-#: The run of a tool. Where wrong and right program raise in it, the tool can't look at them.
-_ERROR_OF = {
-    "local_tensor": "local_tensor",
-    "threads": "threads",
-    "gloo DETAIL": "gloo DETAIL",
-    "tolerance 1e-4": "gloo DETAIL",
-    "DebugMode hashes": "gloo DETAIL",
-}
+def _found(rivals: Rivals, card: Card, run: str) -> dict[str, dict[str, Finding]]:
+    """What the tools of a run find in the programs of an exhibit."""
+    if run == OURS:
+        ours = score(card)
+        return {OURS: {"wrong": Finding(ours.finding), "right": Finding(ours.noise)}}
+    if run == "spmd_types" and card.check.startswith("Rule("):
+        return {run: {variant: _spmd_types_rule(card, variant) for variant in VARIANTS}}
+    found = {variant: rivals.findings(card, variant, run) for variant in VARIANTS}
+    return {tool: {variant: found[variant][tool] for variant in VARIANTS} for tool in RUNS[run]}
+
+
+def _versions() -> str:
+    return (
+        f"simmesh {simmesh.__version__}, PyTorch {torch.__version__}, "
+        f"spmd_types {version('spmd_types')}"
+    )
 
 
 def table(rows: dict[str, Row], cards: Sequence[Card]) -> list[str]:
     """The table as lines of Markdown."""
     lines = [
-        f"{len(cards)} exhibits; simmesh {simmesh.__version__}, PyTorch {torch.__version__}, "
-        f"spmd_types {version('spmd_types')}",
+        f"{len(cards)} exhibits; {_versions()}",
         "",
         "| tool | found | named | noise | can't look |",
         "| --- | --- | --- | --- | --- |",
@@ -184,6 +190,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="of an exhibit or a hall")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th exhibit")
+    parser.add_argument(
+        "--results", type=Path, default=Path("build/museum_scores.json"), metavar="FILE"
+    )
+    parser.add_argument("--again", action="append", default=[], choices=(OURS, *NAMES))
     parser.add_argument("--page", type=Path, metavar="FILE", help="write a page of the docs")
     options = parser.parse_args()
     os.environ["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL"
@@ -191,7 +201,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     every = chosen(options.names)
     cards = every[:: options.every]
-    rows = compare(cards)
+    results = Results(options.results, _versions())
+    for tool in options.again:
+        results.forget(tool)
+    rows = compare(cards, results)
     print("\n".join([*table(rows, cards), "", "Lost to a rival:", *lost(rows)]))
     if options.page:
         options.page.write_text(page(rows, cards, len(every)), encoding="utf-8")

@@ -1,9 +1,10 @@
 """The rivals of the museum's score: each looks at a program of an exhibit and says what it finds.
 
-LocalTensor, the threaded process group and gloo run a program, and find what raises or doesn't end.
-The tolerance test compares what gloo's ranks end with with one process, to a relative difference of
-1e-4, and the hashes of DebugMode compare the same values. Where ranks hold pieces, both are given
-simmesh's search for the layout, which their users would write by hand.
+The threaded process group and gloo run a program, and find what raises or doesn't end. The
+tolerance test compares what gloo's ranks return, note and end with with one process, to a relative
+difference of 1e-4. LocalTensor's user compares the same, and the hashes of DebugMode compare it bit
+for bit. Where ranks hold pieces, all are given simmesh's search for the layout, which their users
+would write by hand.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import math
 import multiprocessing
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
-from museum_runs import HANGS_AFTER, Job, Outcome, Values, serve
+from museum_results import Finding
+from museum_runs import Job, Outcome, Values, serve
 from simmesh.museum import checks
 from simmesh.museum.collection import Card
 from simmesh.one_device.layout import Layout
@@ -26,7 +28,7 @@ from simmesh.one_device.search import Allowed, find
 from simmesh.one_device.snapshot import Exact
 
 TOLERANCE = 1e-4
-STARTS_AFTER = 300.0  # a process imports PyTorch first
+ENDS_BEFORE = 900.0  # gloo and threads say themselves, and before, that they wait in vain
 _PENDING = ("returned value", "noted value")
 
 
@@ -37,31 +39,33 @@ class Worker:
         self.run = run
         self.process: Any = None
         self.connection: Any = None
-        self.has_run = False
 
-    def start(self, job: Job) -> None:
-        """Sends a job."""
+    def prepare(self) -> None:
+        """Makes the process, if there is none, and waits until it has imported what it needs."""
         if self.process is None or not self.process.is_alive():
             context = multiprocessing.get_context("spawn")
             self.connection, other = context.Pipe()
             self.process = context.Process(target=serve, args=(other, self.run), daemon=True)
             self.process.start()
             other.close()
-            self.has_run = False
+            self.connection.recv()
+
+    def start(self, job: Job) -> None:
+        """Sends a job."""
+        self.prepare()
         self.connection.send(job)
 
-    def outcome(self) -> Outcome:
-        """The outcome of the job that was sent."""
+    def outcomes(self) -> list[Outcome]:
+        """The outcomes of the job that was sent."""
         try:
-            if self.connection.poll(3 * HANGS_AFTER + STARTS_AFTER * (not self.has_run)):
-                outcome: Outcome = self.connection.recv()
-                self.has_run = True
-                if "did not end" not in outcome.error:
-                    return outcome
+            if self.connection.poll(ENDS_BEFORE):
+                outcomes: list[Outcome] = self.connection.recv()
+                if "did not end" not in outcomes[0].error:
+                    return outcomes
         except EOFError:
             pass
         self.stop()
-        return Outcome("TimeoutError: the program did not end, or its process died")
+        return [Outcome("TimeoutError: the program did not end, or its process died")]
 
     def stop(self) -> None:
         """Ends the process."""
@@ -92,56 +96,72 @@ def parts_of(check: Any) -> list[Part]:
     return [Part({"dp": check.ranks})]
 
 
+#: The rivals of each run of a program. What a run finds is kept for all of its rivals.
+RUNS = {
+    "local_tensor": ("local_tensor",),
+    "threads": ("threads",),
+    "spmd_types": ("spmd_types",),
+    "gloo": ("gloo DETAIL", "tolerance 1e-4", "DebugMode hashes"),
+}
+NAMES = tuple(name for names in RUNS.values() for name in names)
+
+
 @dataclass
 class Rivals:
-    """All rivals. ``findings`` returns what each finds in a program, by its name; "" for nothing,
-    and None where it can't look at the program.
-    """
+    """All rivals, with the processes in which they run programs."""
 
     gloo: list[Worker] = field(default_factory=lambda: [Worker("gloo") for _ in range(8)])
     others: dict[str, Worker] = field(
         default_factory=lambda: {run: Worker(run) for run in ("local_tensor", "threads")}
     )
 
-    def findings(self, card: Card, variant: str) -> dict[str, str | None]:
-        """The finding of each rival."""
+    def findings(self, card: Card, variant: str, run: str) -> dict[str, Finding]:
+        """What the rivals of a run find in a program."""
         check = card.load().check
         parts = parts_of(check)
         if not parts:
-            return dict.fromkeys(NAMES, None)
-        found: dict[str, str | None] = {}
-        for run, worker in self.others.items():
-            found[run] = self._alone(worker, card, variant, check, parts)
-        found["spmd_types"] = self._error(self._on_gloo(card, variant, check, parts, True))
-        ranks = self._on_gloo(card, variant, check, parts)
-        found["gloo DETAIL"] = self._error(ranks)
+            return dict.fromkeys(RUNS[run], Finding(None))
+        if run in self.others:
+            ranks = self._alone(self.others[run], card, variant, check, parts)
+        else:
+            ranks = self._on_gloo(card, variant, check, parts, run == "spmd_types")
+        error = _error(ranks)
+        found = dict.fromkeys(RUNS[run], Finding(error, bool(error)))
+        compared = [name for name in RUNS[run] if name in _TOLERANCES]
+        if error or not compared:
+            return found
         one = self._one_process(card, variant, check, parts)
-        for name, tolerance in (("tolerance 1e-4", TOLERANCE), ("DebugMode hashes", 0.0)):
-            found[name] = found["gloo DETAIL"] or difference(check, one, ranks, parts, tolerance)
+        for name in compared:
+            text = difference(check, one, ranks, parts, _TOLERANCES[name])
+            found[name] = Finding(text)
         return found
 
     def _alone(
         self, worker: Worker, card: Card, variant: str, check: Any, parts: Sequence[Part]
-    ) -> str:
+    ) -> list[Outcome]:
+        outcomes: list[Outcome] = []
         with _folder() as place:
             for part in parts:
                 worker.start(_job(card, variant, check, part, place))
-                error = worker.outcome().error
-                if error:
-                    return error
-        return ""
+                outcomes = worker.outcomes()
+                if _error(outcomes):
+                    break
+        return outcomes
 
     def _on_gloo(
         self, card: Card, variant: str, check: Any, parts: Sequence[Part], is_typed: bool = False
     ) -> list[Outcome]:
+        outcomes: list[Outcome] = []
         with _folder() as place:
             for part in parts:
                 job = replace(_job(card, variant, check, part, place), is_typed=is_typed)
                 workers = self.gloo[: math.prod(part.layout.values())]
+                for worker in workers:
+                    worker.prepare()
                 for rank, worker in enumerate(workers):
                     worker.start(replace(job, rank=rank))
-                outcomes = [worker.outcome() for worker in workers]
-                if any(each.error for each in outcomes):
+                outcomes = [each for worker in workers for each in worker.outcomes()]
+                if _error(outcomes):
                     break
         return outcomes
 
@@ -151,20 +171,19 @@ class Rivals:
         alone = replace(parts[-1], layout=dict.fromkeys(parts[-1].layout, 1))
         return self._on_gloo(card, variant, check, [alone])[0]
 
-    @staticmethod
-    def _error(outcomes: Sequence[Outcome]) -> str:
-        errors = [each.error for each in outcomes if each.error]
-        return errors[0] if errors else ""
-
     def stop(self) -> None:
         """Ends all processes."""
         for worker in [*self.gloo, *self.others.values()]:
             worker.stop()
 
 
-NAMES = (
-    "local_tensor", "threads", "spmd_types", "gloo DETAIL", "tolerance 1e-4", "DebugMode hashes",
-)  # fmt: skip
+#: The tools that compare values. PyTorch's own tests compare those of LocalTensor by a tolerance.
+_TOLERANCES = {"local_tensor": TOLERANCE, "tolerance 1e-4": TOLERANCE, "DebugMode hashes": 0.0}
+
+
+def _error(outcomes: Sequence[Outcome]) -> str:
+    """What all ranks say, as one may name what another doesn't."""
+    return "\n".join(each.error for each in outcomes if each.error)
 
 
 class _folder(tempfile.TemporaryDirectory[str]):
@@ -229,6 +248,3 @@ def _close(got: torch.Tensor, expected: torch.Tensor, tolerance: float) -> bool:
     if tolerance == 0.0:
         return torch.equal(got, expected)
     return torch.allclose(got, expected, rtol=tolerance, equal_nan=True)
-
-
-Finder = Callable[[Card, str], dict[str, "str | None"]]

@@ -2,7 +2,8 @@
 what a careful user compares: what the program returns and notes, and the parameters, gradients and
 buffers that it ends with, by their names in the model.
 
-A worker of museum_rivals.py is this module's `serve`, which gets a Job and sends an Outcome.
+A worker of museum_rivals.py is this module's `serve`, which gets a Job and sends its Outcomes: one
+of gloo's rank and of threads, and those of all ranks of LocalTensor.
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+import museum_local_tensor
 import simmesh
+from museum_idle import ends
 from simmesh.museum.collection import Card, cards
+from simmesh.museum.exhibit import Exhibit
 from simmesh.one_device.names import Names
 from simmesh.one_device.notebook import leaves
 
-HANGS_AFTER = 30.0
+GLOO_WAITS = 60.0  # all ranks are there before a job starts
+HANGS_AFTER = 15.0  # without a thread that is ready to run
 Values = dict[str, torch.Tensor]
 
 
@@ -62,9 +67,10 @@ def card_of(name: str) -> Card:
     return next(card for card in cards() if card.name == name)
 
 
-def bound(job: Job) -> Callable[[], Any]:
+def bound(job: Job, load: Callable[[Card], Exhibit] = Card.load) -> Callable[[], Any]:
     """The program of a job, with the arguments that it takes. Needs a process group."""
-    program = getattr(card_of(job.name).load(), job.variant)
+    card = card_of(job.name)
+    program = getattr(load(card), job.variant)
     if not inspect.signature(program).parameters:
         return program  # type: ignore[no-any-return]
     names, sizes = tuple(job.layout), tuple(job.layout.values())
@@ -129,7 +135,7 @@ def _add(values: Values, name: str, value: Any) -> None:
         values[name + suffix] = tensor.detach().clone()
 
 
-def on_gloo(job: Job) -> Outcome:
+def on_gloo(job: Job) -> list[Outcome]:
     """Runs a job as a rank of gloo."""
     size = 1
     for each in job.layout.values():
@@ -138,7 +144,7 @@ def on_gloo(job: Job) -> Outcome:
     try:
         dist.init_process_group(
             "gloo", init_method=f"file://{job.place}/store_{job.variant}_{job.steps}_{size}",
-            rank=job.rank, world_size=size, timeout=timedelta(seconds=HANGS_AFTER),
+            rank=job.rank, world_size=size, timeout=timedelta(seconds=GLOO_WAITS),
         )  # fmt: skip
         with collected(outcome.values) as end, _types(job.is_typed):
             end(bound(job)())
@@ -147,7 +153,7 @@ def on_gloo(job: Job) -> Outcome:
     finally:
         with contextlib.suppress(Exception):
             dist.destroy_process_group()
-    return outcome
+    return [outcome]
 
 
 @contextlib.contextmanager
@@ -161,7 +167,7 @@ def _types(is_typed: bool) -> Iterator[None]:
         yield
 
 
-def on_threads(job: Job) -> Outcome:
+def on_threads(job: Job) -> list[Outcome]:
     """Runs a job on the threaded process group of PyTorch's tests."""
     from torch.testing._internal.distributed.multi_threaded_pg import (
         ProcessLocalGroup,
@@ -188,42 +194,47 @@ def on_threads(job: Job) -> Outcome:
     threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]
     for each in threads:
         each.start()
-    for each in threads:
-        each.join(HANGS_AFTER)
-    if any(each.is_alive() for each in threads):
-        return Outcome("TimeoutError: a rank did not end")
+    if not ends(lambda: not any(each.is_alive() for each in threads), HANGS_AFTER):
+        return [Outcome("TimeoutError: a rank did not end")]
     ProcessLocalGroup.reset()
     _uninstall_threaded_pg()
     torch._C._distributed_c10d._set_thread_isolation_mode(False)
-    return Outcome(errors[0] if errors else "")
+    return [Outcome(errors[0] if errors else "")]
 
 
-def under_local_tensor(job: Job) -> Outcome:
+def under_local_tensor(job: Job) -> list[Outcome]:
     """Runs a job for all ranks at once, with LocalTensor."""
     from torch.distributed._local_tensor import LocalTensorMode
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
     size = torch.Size(job.layout.values()).numel()
     dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=size)
+    values: Values = {}
     try:
-        with LocalTensorMode(size):
-            bound(job)()
-    except Exception:
-        return Outcome(traceback.format_exc())
+        with LocalTensorMode(size), collected(values) as end:
+            end(bound(job, museum_local_tensor.exhibit_of)())
+            by_rank = museum_local_tensor.values_by_rank(values, size)
+    except Exception:  # whatever a program raises is its finding
+        return [Outcome(traceback.format_exc())]
     finally:
         dist.destroy_process_group()
-    return Outcome()
+    return [Outcome(values=each) for each in by_rank]
 
 
 RUNS = {"gloo": on_gloo, "threads": on_threads, "local_tensor": under_local_tensor}
 
 
 def serve(connection: Any, run: str) -> None:
-    """Runs jobs until the connection ends, and says nothing on the standard streams."""
+    """Says that it is ready, runs jobs until the connection ends, and says nothing on the standard
+    streams.
+    """
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     os.dup2(sys.stdout.fileno(), 2)
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
+    if run != "gloo":  # the wrapper of DETAIL ends a process with the group of LocalTensor
+        dist.set_debug_level(dist.DebugLevel.OFF)
+    connection.send([])
     with contextlib.suppress(EOFError):
         while True:
             connection.send(RUNS[run](connection.recv()))

@@ -197,7 +197,7 @@ def _compare(
         if recorded is None:
             verdict.operator = _operator_at_fault(program, verdict, references[alone], options)
         if verdict.operator is not None and verdict.operator.is_random:
-            verdict.excuse_random_numbers()
+            verdict.excuse_random_numbers(references[alone], ranks)
         comparison.verdicts.append(verdict)
     if comparison.has_faults:
         raise DiffersFromOneDevice(comparison)

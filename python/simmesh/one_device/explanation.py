@@ -15,7 +15,7 @@ from simmesh.one_device.notebook import Entry, Key, Notebook
 from simmesh.one_device.rows import rows_reason
 from simmesh.one_device.search import Allowed, Found, find
 from simmesh.one_device.snapshot import is_power_of_two, same_bits, ulp_of
-from simmesh.one_device.value import Value
+from simmesh.one_device.value import Value, drawn_apart
 from simmesh.one_device.verdict import Finding, Verdict
 
 #: A difference that one more rounding can make, in units of the last place of the largest element.
@@ -67,6 +67,8 @@ class _Explanation:
             broken = reasons.broken_replicas(near, pieces, self.layout)
         if key.kind == notes.BUFFER and self._has_own_statistics():
             broken = ""
+        if not broken and self.entry.drawn:
+            broken = drawn_apart(value)
         limit = None if broken else self._limit(near)
         if limit is not None:
             return Finding(key, line, limit, details, is_limit=True)

@@ -12,8 +12,10 @@ from simmesh.one_device.explanation import explain
 from simmesh.one_device.layout import Layout
 from simmesh.one_device.notebook import Entry, Notebook
 from simmesh.one_device.numbering import with_names_of
+from simmesh.one_device.rows import REPEATED
 from simmesh.one_device.search import Allowed, Found, find
-from simmesh.one_device.value import Value, of_calls, of_one_call
+from simmesh.one_device.snapshot import same_bits
+from simmesh.one_device.value import Value, of_calls, of_one_call, without_padding
 from simmesh.one_device.verdict import Finding, Verdict
 
 # Kinds that a program notes once for each micro-batch.
@@ -49,6 +51,8 @@ class _Judge:
             except NotJudged as error:
                 self.verdict.skipped[key.text] = f"it is declared as {error}"
         self._leave_out_counts()
+        self._leave_out_repeated_rows()
+        self._leave_out_sums_made_elsewhere()
         return self.verdict
 
     def _leave_out_counts(self) -> None:
@@ -62,6 +66,43 @@ class _Judge:
             assert each.key is not None
             self.verdict.skipped[each.key.text] = "ranks count their own rows"
         self.verdict.findings = []
+
+    def _leave_out_repeated_rows(self) -> None:
+        """Leaves out outputs in which ranks have rows of one device twice, if all else is one
+        device's: loaders fill up the last batch, and what is gathered is cut again.
+        """
+        findings = self.verdict.findings
+        for each in findings:
+            is_output = each.key is not None and each.key.kind == notes.OUTPUT
+            if not is_output or not each.text.endswith(REPEATED):
+                return
+        for each in findings:
+            assert each.key is not None
+            self.verdict.skipped[each.key.text] = "ranks have rows more than once"
+        self.verdict.findings = []
+
+    def _leave_out_sums_made_elsewhere(self) -> None:
+        """Leaves out gradients that stay parts of sums, if there is no other fault and the
+        parameters were stepped: ranks may add up their steps instead.
+        """
+        for each in self.verdict.faults:
+            if not each.is_missing_sum or each.key is None or not self._is_stepped(each.key.name):
+                return
+        for each in self.verdict.faults:
+            assert each.key is not None
+            self.verdict.skipped[each.key.text] = "its parts are added up after the step"
+        self.verdict.findings = self.verdict.limits
+
+    def _is_stepped(self, parameter: str) -> bool:
+        """True if a parameter was changed on one device, and on the ranks alike."""
+        last = self.one.counts[notes.PARAMETER, parameter] - 1
+        keys = notes.Key(notes.INITIAL, parameter, 0), notes.Key(notes.PARAMETER, parameter, last)
+        first, end = (self.one.entries.get(key) for key in keys)
+        if first is None or end is None or first.snapshot is None or end.snapshot is None:
+            return False
+        is_changed = not same_bits(first.snapshot.exact.elements, end.snapshot.exact.elements)
+        has_it = any(keys[1] in each.entries for each in self.ranks)
+        return is_changed and has_it and all(each.key != keys[1] for each in self.verdict.faults)
 
     def _is_count(self, key: notes.Key) -> bool:
         entry = self.one.entries.get(key)
@@ -151,8 +192,8 @@ class _Judge:
         if value.lost or value.is_broken:
             return False
         found = find(value.one, value.wholes, self.layout, self._allowed(value))
-        if found is None:
-            found = self._of_one_stage(value)
+        if found is None and value.entry.key.kind in notes.OF_MODULES:
+            found = self._of_one_stage(value) or self._padded(value)
         if found is None:
             is_number = value.entry.snapshot is not None and value.entry.snapshot.is_number
             return is_number and reasons.number_fits(value.one, value.wholes)
@@ -177,8 +218,7 @@ class _Judge:
         """The layout of the output of a module that has its submodules on several ranks, as a
         pipeline has: one stage's output is one device's.
         """
-        key = value.entry.key
-        if key.kind not in notes.OF_MODULES or not self._is_cut(key.name):
+        if not self._is_cut(value.entry.key.name):
             return None
         for dim, size in enumerate(self.layout.sizes):
             for place in range(size) if size > 1 else ():
@@ -189,6 +229,16 @@ class _Judge:
                 found = find(value.one, only, self.layout, value.allowed)
                 if found is not None:
                     return found
+        return None
+
+    def _padded(self, value: Value) -> Found | None:
+        """The layout of the output of a module whose pieces are filled up to one size, as those of
+        a vocabulary are.
+        """
+        for wholes in without_padding(value, self.layout):
+            found = find(value.one, wholes, self.layout, value.allowed)
+            if found is not None:
+                return found
         return None
 
     def _is_cut(self, module: str) -> bool:

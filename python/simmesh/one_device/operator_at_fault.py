@@ -18,6 +18,7 @@ _LINEAR = frozenset(f"aten.{name}" for name in (
     "bmm", "cat", "div", "index", "mean", "mm", "mul", "mul_", "neg", "select_backward",
     "slice_backward", "stack", "sum",
 ))  # fmt: skip
+_COPIES = frozenset(("aten.clone", "aten._to_copy", "aten.copy_"))
 # These draw random numbers.
 _RANDOM = frozenset(f"aten.{name}" for name in (
     "bernoulli", "bernoulli_", "exponential_", "multinomial", "native_dropout", "normal_", "rand",
@@ -51,9 +52,12 @@ def first_at_fault(
     """
     search = _Search(ranks, layout)
     lonely: Call | None = None
+    absent: Call | None = None
     for place, call in enumerate(one):
         groups = search.counterparts(call)
         if groups is None or not _is_telling(call):
+            if absent is None and _is_telling(call) and search.is_absent(call):
+                absent = call
             continue
         if search.match(call, groups):
             continue
@@ -62,9 +66,11 @@ def first_at_fault(
             lonely = lonely or call
         elif not any(search.is_right(each) for each in _readers(call, one[place + 1 :])):
             return _at_fault(call, [each[begin] for each in groups], layout)
-    if lonely is None:
-        return None
-    return OperatorAtFault(lonely, "one device calls it once more than the ranks", "")
+    if lonely is not None:
+        return OperatorAtFault(lonely, "one device calls it once more than the ranks", "")
+    if absent is not None:
+        return OperatorAtFault(absent, "one device calls it, and no rank does", "")
+    return None
 
 
 class _Search:
@@ -80,6 +86,14 @@ class _Search:
         groups = [each.get(call.name, []) for each in self._calls]
         count = len(groups[0])
         return groups if count and all(len(each) == count for each in groups) else None
+
+    def is_absent(self, call: Call) -> bool:
+        """True if no rank calls an operator of this name, and that tells something: copies are made
+        where they are needed, and the backward pass of a window has whole only its sums.
+        """
+        if call.name in _COPIES or ("the backward pass" in call.line and call.name != "aten.add_"):
+            return False
+        return not any(each.get(call.name) for each in self._calls)
 
     def match(self, call: Call, groups: list[list[Call]]) -> bool:
         """True if a counterpart has the call's result; the next call is looked for behind it."""

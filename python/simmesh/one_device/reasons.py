@@ -53,6 +53,14 @@ def random(drawn: str) -> str:
     return f"{RANDOM}: {drawn}" if drawn else RANDOM
 
 
+def drawn_apart(right: int, wrong: int) -> str:
+    """Says that replicas drew other random numbers."""
+    return (
+        f"rank {right} has one device's and rank {wrong} has not: they have the same piece, and "
+        "drew other random numbers for it"
+    )
+
+
 def stray(found: Stray) -> str:
     """Says that an optimizer holds parameters of no module."""
     return (

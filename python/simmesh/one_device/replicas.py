@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ def same_on_replicas(
     ranks: int | None = None,
     layout: Mapping[str, int] | None = None,
     over: Sequence[str] | None = None,
+    at_end: bool = False,
     **options: Any,
 ) -> int:
     """Runs ``program(mesh)`` on ranks and expects that replicas agree: on the ranks along the mesh
@@ -48,6 +50,9 @@ def same_on_replicas(
     Without ``over`` it is all dims. Of a DTensor, ranks that hold the same piece must agree. What
     one device has isn't asked, so that a program with dropout or with its own rows on each rank can
     be checked, and one that has no form for one device.
+
+    With ``at_end`` only the parameters and buffers with which the program ends are compared. Ranks
+    that average their weights now and then, as in local SGD, agree on no more than these.
 
     Raises ReplicasDiffer, whose text names the first value that differs, the ranks and the element.
     Raises ValueError if nothing can be compared, and what a rank raises.
@@ -61,6 +66,8 @@ def same_on_replicas(
             f"[replicas] over: expected dims of {chosen.text}, got {', '.join(unknown) or 'none'}"
         )
     notebooks = observe(program, chosen, options)
+    if at_end:
+        notebooks = [_at_end(each) for each in notebooks]
     differences, compared = _compare(notebooks, chosen, along)
     if not compared:
         raise ValueError(
@@ -70,6 +77,20 @@ def same_on_replicas(
     if differences:
         raise ReplicasDiffer(_report(differences, compared, chosen, along))
     return compared
+
+
+def _at_end(notebook: Notebook) -> Notebook:
+    """A notebook with the parameters and buffers of the end alone."""
+    from simmesh.one_device import notebook as notes
+
+    end = copy(notebook)
+    end.entries = {
+        key: entry
+        for key, entry in notebook.entries.items()
+        if key.kind in (notes.PARAMETER, notes.BUFFER)
+        and key.occurrence == notebook.counts[key.kind, key.name] - 1
+    }
+    return end
 
 
 def _compare(

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from simmesh.one_device.snapshot import Exact, same_bits
 
+#: The end of a reason that names repeated rows and no missing one.
+REPEATED = "of one device more than once"
+
 _Row = tuple[float, ...]
 
 # The most elements of one device's tensor whose rows are looked for.
@@ -42,7 +45,7 @@ def _told(expected: list[_Row], counts: Counter[_Row], place: dict[_Row, int]) -
         return "the ranks have one device's rows in another order"
     texts = []
     if twice:
-        texts.append(f"row {_listed(twice)} of one device more than once")
+        texts.append(f"row {_listed(twice)} {REPEATED}")
     if missing:
         texts.append(f"{'and ' if twice else ''}no row {_listed(missing)} of one device")
     told, got = ", ".join(texts), sum(counts.values())
@@ -65,7 +68,11 @@ def _rows_of(exact: Exact) -> list[_Row] | None:
     elements = exact.elements
     if elements.dim() == 0 or elements.is_complex() or elements.numel() > _ELEMENTS_MAX:
         return None
-    return [tuple(row) for row in elements.reshape(len(elements), -1).tolist()]
+    return (
+        [tuple(row) for row in elements.flatten(1).tolist()]
+        if elements.dim() > 1
+        else [(each,) for each in elements.tolist()]
+    )
 
 
 def _listed(places: list[int]) -> str:

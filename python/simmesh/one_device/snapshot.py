@@ -92,11 +92,23 @@ def snapshot_of(value: Any) -> Snapshot | None:
 def _exact(tensor: torch.Tensor) -> Exact:
     if tensor.is_quantized:
         return Exact(tensor.int_repr())
+    if tensor.is_floating_point() and tensor.element_size() == 1:
+        return Exact(_of_eight_bits(tensor.detach()))
     values = companions.carried(tensor) if tensor.is_floating_point() and tensor.numel() else None
     copy = tensor.detach().resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
     if copy.is_complex():
         copy = torch.view_as_real(copy)
     return Exact(copy, values)
+
+
+def _of_eight_bits(tensor: torch.Tensor) -> torch.Tensor:
+    """Numbers of eight bits in float32, which has them all and which arithmetic has kernels for.
+    Those of four bits, two in a byte, stay bytes.
+    """
+    try:
+        return tensor.to(torch.float32, memory_format=torch.contiguous_format, copy=True)
+    except (RuntimeError, NotImplementedError):
+        return tensor.contiguous().view(torch.uint8).clone()
 
 
 def _of_number(value: complex) -> Snapshot | None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import torch
+
 from simmesh.one_device import notebook as notes
+from simmesh.one_device import reasons
 from simmesh.one_device.assembly import joined_along, rounded, whole_of_declared
+from simmesh.one_device.layout import Layout
 from simmesh.one_device.notebook import Entry
 from simmesh.one_device.search import Allowed
-from simmesh.one_device.snapshot import Exact, Snapshot
+from simmesh.one_device.snapshot import Exact, Snapshot, same_bits
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,55 @@ def _padded(one: Exact, wholes: Sequence[Exact | None]) -> Exact:
         return one
     joined = joined_along([one, Exact(one.elements.new_zeros(missing))], 0)
     return one if joined is None else joined
+
+
+def drawn_apart(value: Value) -> str:
+    """Says that replicas drew other random numbers, if each rank has a tensor of one device's
+    shape, and some have its bits; "" otherwise.
+    """
+    if any(each is None or each.declared is not None for each in value.snapshots):
+        return ""
+    pieces = [each.elements for each in value.pieces if each is not None]
+    if any(each.shape != value.one.elements.shape for each in pieces):
+        return ""
+    is_same = [same_bits(value.one.elements, each) for each in pieces]
+    if all(is_same) or not any(is_same):
+        return ""
+    return reasons.drawn_apart(is_same.index(True), is_same.index(False))
+
+
+def without_padding(value: Value, layout: Layout) -> Iterator[list[Exact | None]]:
+    """The ranks' pieces without the zeros or -inf that fill them up to one size along a tensor
+    dim, for each mesh dim and tensor dim in which that is what the ranks may have.
+    """
+    present = [each.elements for each in value.wholes if each is not None]
+    if not present or len({each.shape for each in present}) > 1:
+        return
+    for mesh_dim, pieces in enumerate(layout.sizes):
+        for dim, size in enumerate(present[0].shape[: value.one.elements.dim()]):
+            count = value.one.elements.shape[dim]
+            if 0 < size * pieces - count < size * pieces:
+                cut = [
+                    _cut(each, dim, count - size * layout.coordinates(rank)[mesh_dim])
+                    for rank, each in enumerate(value.wholes)
+                ]
+                if all(each is not None or old is None for each, old in zip(cut, value.wholes)):
+                    yield cut
+
+
+def _cut(exact: Exact | None, dim: int, size: int) -> Exact | None:
+    """The first slices along a dim; None if the others aren't all 0 or all -inf."""
+    if exact is None or size >= exact.elements.shape[dim]:
+        return exact
+    size = max(size, 0)
+    elements = exact.elements
+    rest = elements.narrow(dim, size, elements.shape[dim] - size)
+    fills = [0.0, -torch.inf] if elements.is_floating_point() else [0]
+    if not any(bool((rest == fill).all()) for fill in fills):
+        return None
+    places = torch.arange(elements.numel()).view(elements.shape).narrow(dim, 0, size)
+    values = None if exact.values is None else exact.values.taken(places.reshape(-1))
+    return Exact(elements.narrow(dim, 0, size).contiguous(), values)
 
 
 def of_calls(calls: Sequence[Entry], ranks: Sequence[Sequence[Entry]]) -> Value | None:

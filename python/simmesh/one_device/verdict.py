@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from simmesh.one_device import notebook as notes
@@ -11,6 +12,7 @@ from simmesh.one_device.notebook import Key, Notebook
 from simmesh.one_device.operator_at_fault import OperatorAtFault
 from simmesh.one_device.operators import Window
 from simmesh.one_device.search import Found
+from simmesh.one_device.value import drawn_apart, of_one_call
 
 _MADE_BY_OPERATORS = frozenset(
     {notes.OUTPUT, notes.OUTPUT_GRADIENT, notes.GRADIENT, notes.LEFT_GRADIENT, notes.NOTED,
@@ -75,10 +77,12 @@ class Verdict:
         first = next((at for at, each in enumerate(self.findings) if not each.is_limit), None)
         return [each for each in self.findings[:first] if each.is_limit]
 
-    def excuse_random_numbers(self) -> None:
-        """Makes limits of the faults that random numbers explain. A sum that is missing, and an
-        optimizer of other parameters, stay faults.
+    def excuse_random_numbers(self, one: Notebook, ranks: Sequence[Notebook]) -> None:
+        """Makes limits of the faults that random numbers explain. A sum that is missing, an
+        optimizer of other parameters, and other numbers for the same rows stay faults.
         """
+        if self._have_drawn_apart(one, ranks):
+            return
         first = next((at for at, each in enumerate(self.findings) if not each.is_limit), 0)
         call = None if self.operator is None else self.operator.call
         drawn = "" if call is None else f"{call.name}, {call.line}"
@@ -87,6 +91,20 @@ class Verdict:
                 text = reasons.random(drawn) if at == first else reasons.AFTER_RANDOM
                 self.findings[at] = replace(each, text=text, is_limit=True)
         self.operator = None
+
+    def _have_drawn_apart(self, one: Notebook, ranks: Sequence[Notebook]) -> bool:
+        """Says so, and returns True, if each rank has all of the first value at fault, and only
+        some have one device's: these are replicas that drew other numbers.
+        """
+        at = next(at for at, each in enumerate(self.findings) if not each.is_limit)
+        key = self.findings[at].key
+        entry = None if key is None else one.entries.get(key)
+        if key is None or entry is None or entry.snapshot is None:
+            return False
+        text = drawn_apart(of_one_call(entry, [each.entries.get(key) for each in ranks]))
+        if text:
+            self.findings[at] = replace(self.findings[at], text=text)
+        return bool(text)
 
     def window(self, one: Notebook) -> Window | None:
         """The part of the program in which an operator made the first value at fault; None if

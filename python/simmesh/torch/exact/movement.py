@@ -56,6 +56,8 @@ def _carries(source: torch.Tensor, target: torch.Tensor) -> bool:
         return has(source) and source.dtype.is_floating_point
     if not (source.dtype.is_floating_point and target.dtype.is_floating_point):
         return False
+    if source.element_size() == 1 or target.element_size() == 1:  # of eight bits: keeps nothing
+        return False
     return is_backward() and not is_parameter(source)
 
 

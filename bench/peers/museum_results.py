@@ -1,0 +1,63 @@
+"""What tools found in exhibits, kept in a file, so that a comparison goes on where it ended."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+VARIANTS = ("wrong", "right")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a tool says of a program: "" if nothing, and None if it can't look at the program.
+    ``raises`` is true if the program raised in the tool, or did not end.
+    """
+
+    text: str | None
+    raises: bool = False
+
+
+class Results:
+    """Findings by tool and exhibit. They hold for the versions that are named, and for the text of
+    the exhibit.
+    """
+
+    def __init__(self, path: Path, versions: str) -> None:
+        self.path = path
+        self.versions = versions
+        self._found: dict[str, dict[str, list[list[object]]]] = {}
+        if path.exists():
+            self._found = json.loads(path.read_text(encoding="utf-8"))
+
+    def _key(self, name: str, text: str) -> str:
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return f"{name} {digest}, {self.versions}"
+
+    def get(self, tool: str, name: str, text: str) -> dict[str, Finding] | None:
+        """The findings in the exhibit's programs by their variant; None if there are none yet."""
+        kept = self._found.get(tool, {}).get(self._key(name, text))
+        if kept is None:
+            return None
+        return {
+            variant: Finding(None if said is None else str(said), bool(raises))
+            for variant, (said, raises) in zip(VARIANTS, kept)
+        }
+
+    def put(self, tool: str, name: str, text: str, found: dict[str, Finding]) -> None:
+        """Keeps the findings, also if the process is killed while it writes."""
+        rows: list[list[object]] = [
+            [found[variant].text, found[variant].raises] for variant in VARIANTS
+        ]
+        self._found.setdefault(tool, {})[self._key(name, text)] = rows
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        written = self.path.with_suffix(".new")
+        written.write_text(json.dumps(self._found, indent=1), encoding="utf-8")
+        os.replace(written, self.path)
+
+    def forget(self, tool: str) -> None:
+        """Drops what a tool found."""
+        self._found.pop(tool, None)

@@ -1,4 +1,5 @@
 #include "python/bindings/bindings.h"
+#include "python/bindings/torch/named_values.h"
 #include "python/bindings/torch/own_contents.h"
 
 namespace nb = nanobind;
@@ -23,6 +24,12 @@ void bind_own_contents(nb::module_& module) {
       .def("own_count", &OwnContents::own_count, nb::arg("rank"),
            "The number of containers whose contents a rank has for itself.")
       .def("__len__", &OwnContents::size);
+  nb::class_<NamedValues>(module, "NamedValues", "The values of names in dicts, all at once.")
+      .def(nb::init<>())
+      .def("add", &NamedValues::add, nb::arg("names"), nb::arg("name"), "Adds a name of a dict.")
+      .def("read", &NamedValues::read, "The values, in the order in which names were added.")
+      .def("write", &NamedValues::write, nb::arg("values"), "Gives the names these values.")
+      .def("__len__", &NamedValues::size);
 }
 
 }  // namespace simmesh::python

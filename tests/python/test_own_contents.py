@@ -177,3 +177,52 @@ def test_other_objects_and_known_ones_are_not_watched() -> None:
     assert len(contents) == 2
     Holder.count += 1
     assert contents.has_changed()
+
+
+def test_places_of_items_that_a_set_lost_are_no_items() -> None:
+    """Would fail if a look took the place of a removed item for one."""
+    numbers = {1, 2, 3}
+    numbers.discard(2)
+    contents = watched(numbers)
+    assert not contents.has_changed()
+    contents.switch_to(0)
+    numbers.discard(1)
+    numbers.add(9)
+    contents.switch_to(1)
+    assert numbers == {1, 3}
+    contents.switch_to(0)
+    assert numbers == {3, 9}
+
+
+def test_a_cell_that_is_emptied_is_each_ranks_own() -> None:
+    """Would fail if a cell without a value were taken for one that nobody changed."""
+    empty = types.CellType()
+    contents = watched(empty)
+    contents.switch_to(0)
+    empty.cell_contents = 1
+    contents.switch_to(1)
+    with pytest.raises(ValueError, match="empty"):
+        print(empty.cell_contents)
+    contents.switch_to(0)
+    assert empty.cell_contents == 1
+
+
+def test_values_of_names_are_read_and_written_together() -> None:
+    """Would fail if a value went to another name, or a name that is gone were made up."""
+    one: dict[str, Any] = {"a": 1, "b": [2]}
+    other: dict[str, Any] = {"a": 3}
+    values = _core.NamedValues()
+    for names, name in ((one, "a"), (one, "b"), (other, "a")):
+        values.add(names, name)
+    before = values.read()
+    assert before == [1, [2], 3]
+    assert before[1] is one["b"]
+    values.write([4, None, 5])
+    assert (one, other) == ({"a": 4, "b": None}, {"a": 5})
+    values.write(before)
+    assert one["b"] is before[1]
+    with pytest.raises(ValueError, match="expected 3 values, got 1"):
+        values.write([1])
+    del other["a"]
+    with pytest.raises(KeyError, match="a"):
+        values.read()

@@ -408,6 +408,37 @@ def test_sparse_sums_are_coalesced() -> None:
     assert run(program) == [[True, [1.0, 1.0, 1.0, 9.0, 0.0]]] * RANKS
 
 
+def test_several_tensors_of_a_rank_become_one_sum() -> None:
+    """Would fail if each tensor were reduced for itself, as gloo doesn't."""
+
+    def program() -> list[Any]:
+        rank = dist.get_rank()
+        group: Any = dist.group.WORLD
+        found = []
+        for operator in (dist.ReduceOp.SUM, dist.ReduceOp.AVG, dist.ReduceOp.MAX):
+            options = dist.AllreduceOptions()
+            options.reduceOp = operator
+            tensors = [torch.tensor([2.0 * rank]), torch.tensor([2.0 * rank + 1])]
+            group.allreduce(tensors, options).wait()
+            found.append([tensor.item() for tensor in tensors])
+        sparse = [torch.sparse_coo_tensor([[place]], [1.0], (2,)) for place in (0, 1)]
+        group.allreduce(sparse, dist.AllreduceOptions()).wait()
+        return [*found, [tensor.to_dense().tolist() for tensor in sparse]]
+
+    assert run(program) == [[[28.0] * 2, [7.0] * 2, [7.0] * 2, [[4.0, 4.0]] * 2]] * RANKS
+
+
+def test_several_tensors_of_two_shapes_are_refused() -> None:
+    """Would fail if the message named neither what was expected nor what came."""
+
+    def program() -> None:
+        group: Any = dist.group.WORLD
+        group.allreduce([torch.ones(2), torch.ones(3)], dist.AllreduceOptions())
+
+    report = simmesh.spmd_run(program, world_size=RANKS).outcome.report
+    assert "expected tensors of one shape, [2] as the first, got [3] at place 1" in report
+
+
 def test_groups_are_of_their_members_only() -> None:
     def program() -> list[Any]:
         rank = dist.get_rank()

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "python/bindings/torch/cache_layout.h"
+#include "python/bindings/torch/held_items.h"
 
 namespace nb = nanobind;
 
@@ -45,14 +46,16 @@ void append_names(std::vector<nb::object>& items, PyObject* dict) {
 nb::object ordered_dict() { return nb::module_::import_("collections").attr("OrderedDict"); }
 
 // Asks for the version of a dict before it is read.
-void fetch(PyObject* dict) {
-  if (dict != nullptr) __builtin_prefetch(&reinterpret_cast<PyDictObject*>(dict)->ma_used);
+void fetch_version(PyObject* dict) {
+  __builtin_prefetch(&reinterpret_cast<PyDictObject*>(dict)->ma_used);
 }
 
-bool are_identical(const std::vector<nb::object>& these, const std::vector<nb::object>& those) {
-  return std::equal(these.begin(), these.end(), those.begin(), those.end(),
-                    [](const nb::object& one, const nb::object& other) { return one.is(other); });
+std::uint64_t number_of_value(PyObject* cell) {
+  return reinterpret_cast<std::uintptr_t>(PyCell_GET(cell));
 }
+
+// How many containers ahead of the one that is looked at memory is asked for.
+constexpr std::size_t ahead = 16;
 
 bool begins_with(const std::vector<nb::object>& items, const std::vector<nb::object>& begin) {
   return items.size() >= begin.size() &&
@@ -99,7 +102,13 @@ bool OwnContents::add(const nb::object& container) {
   }
   if (entry.watched == nullptr || !known_.insert(entry.watched).second) return false;
   set_base(entry);
-  versions_.push_back({has_versions(entry.kind) ? entry.watched : nullptr, 0});
+  if (Numbered* numbered = numbered_of(entry.kind)) {
+    entry.place = numbered->numbers.size();
+    numbered->numbers.push_back({entry.watched, 0});
+    numbered->entries.push_back(entries_.size());
+  } else {
+    others_.push_back(entries_.size());
+  }
   entries_.push_back(std::move(entry));
   look(entries_.size() - 1);
   return true;
@@ -114,31 +123,19 @@ void OwnContents::begin() {
   current_ = host;
 }
 
-bool OwnContents::differs(std::size_t index) const {
-  const Version& version = versions_[index];
-  if (version.dict != nullptr) return version_of(version.dict) != version.seen;
-  return has_other_items(entries_[index]);
+OwnContents::Numbered* OwnContents::numbered_of(Kind kind) {
+  if (has_versions(kind)) return &dicts_;
+  return kind == Kind::cell ? &cells_ : nullptr;
 }
 
 bool OwnContents::has_other_items(const Entry& entry) {
-  if (entry.kind == Kind::list) {
-    auto* list = reinterpret_cast<PyListObject*>(entry.watched);
-    auto size = static_cast<std::size_t>(Py_SIZE(list));
-    if (size != entry.seen.size()) return true;
-    for (std::size_t index = 0; index < size; ++index) {
-      if (list->ob_item[index] != entry.seen[index].ptr()) return true;
-    }
-    return false;
+  switch (entry.kind) {
+    case Kind::list: return !list_holds(entry.watched, entry.seen);
+    case Kind::set: return !set_holds(entry.watched, entry.seen);
+    case Kind::mapping:
+    case Kind::type: return !dict_holds(entry.watched, entry.seen);
+    default: return !are_identical(items_of(entry), entry.seen);
   }
-  if (entry.kind == Kind::cell) {
-    PyObject* value = PyCell_GET(entry.watched);
-    return value != (entry.seen.empty() ? nullptr : entry.seen[0].ptr());
-  }
-  if (entry.kind == Kind::set &&
-      static_cast<std::size_t>(PySet_GET_SIZE(entry.watched)) != entry.seen.size()) {
-    return true;
-  }
-  return !are_identical(items_of(entry), entry.seen);
 }
 
 OwnContents::Objects OwnContents::items_of(const Entry& entry) {
@@ -189,11 +186,12 @@ OwnContents::Contents OwnContents::read(const Entry& entry) {
 }
 
 void OwnContents::look(std::size_t index) {
-  if (PyObject* dict = versions_[index].dict) {
-    versions_[index].seen = version_of(dict);
-  } else {
-    Objects before = std::exchange(entries_[index].seen, items_of(entries_[index]));
-  }
+  Entry& entry = entries_[index];
+  bool has_version = has_versions(entry.kind);
+  if (has_version) dicts_.numbers[entry.place].seen = version_of(entry.watched);
+  if (entry.kind == Kind::cell) cells_.numbers[entry.place].seen = number_of_value(entry.watched);
+  // A value that is kept can't leave its address to another one.
+  if (!has_version) Objects before = std::exchange(entry.seen, items_of(entry));
 }
 
 void OwnContents::set_base(Entry& entry) {
@@ -205,11 +203,23 @@ void OwnContents::set_base(Entry& entry) {
 }
 
 std::vector<std::size_t> OwnContents::changed() const {
-  constexpr std::size_t ahead = 16;
   std::vector<std::size_t> found;
-  for (std::size_t index = 0; index < versions_.size(); ++index) {
-    if (index + ahead < versions_.size()) fetch(versions_[index + ahead].dict);
-    if (differs(index)) found.push_back(index);
+  const std::vector<Number>& dicts = dicts_.numbers;
+  for (std::size_t place = 0; place < dicts.size(); ++place) {
+    if (place + ahead < dicts.size()) fetch_version(dicts[place + ahead].object);
+    if (version_of(dicts[place].object) != dicts[place].seen) {
+      found.push_back(dicts_.entries[place]);
+    }
+  }
+  const std::vector<Number>& cells = cells_.numbers;
+  for (std::size_t place = 0; place < cells.size(); ++place) {
+    if (place + ahead < cells.size()) __builtin_prefetch(cells[place + ahead].object);
+    if (number_of_value(cells[place].object) != cells[place].seen) {
+      found.push_back(cells_.entries[place]);
+    }
+  }
+  for (std::size_t index : others_) {
+    if (has_other_items(entries_[index])) found.push_back(index);
   }
   return found;
 }

@@ -62,6 +62,7 @@ class OwnContents {
     Kind kind;
     nanobind::object owner;
     PyObject* watched;            // the dict of names, or the owner
+    std::size_t place = 0;        // where it stands among the numbered ones of its kind
     Objects seen;                 // the items at the last look where there is no version
     nanobind::object base_names;  // a mapping's keys and values of the base
     Objects base;                 // the items of the base
@@ -69,11 +70,16 @@ class OwnContents {
 
   using Own = std::map<std::size_t, Contents>;
 
-  // A dict and its version at the last look; null for a container that has no version. Looks read
-  // these one after the other, which takes a few nanoseconds each.
-  struct Version {
-    PyObject* dict;
+  // A container with a number that differs after every change: a dict with its version, or a cell
+  // with the address of its value. Looks read these one after the other, which takes a few
+  // nanoseconds each, so they are kept apart from the places of their entries.
+  struct Number {
+    PyObject* object;
     std::uint64_t seen;
+  };
+  struct Numbered {
+    std::vector<Number> numbers;
+    std::vector<std::size_t> entries;
   };
 
   static bool has_versions(Kind kind);
@@ -85,7 +91,7 @@ class OwnContents {
   static void write_names(const Entry& entry, const Contents& from, const Contents& to);
   static void write_items(const Entry& entry, const Objects& items);
 
-  bool differs(std::size_t index) const;
+  Numbered* numbered_of(Kind kind);
   void look(std::size_t index);
   std::vector<std::size_t> changed() const;
   void write(std::size_t index, const Contents* from, const Contents* to);
@@ -93,7 +99,9 @@ class OwnContents {
   void adopt_items(Entry& entry, std::size_t index);
 
   std::vector<Entry> entries_;
-  std::vector<Version> versions_;
+  Numbered dicts_;
+  Numbered cells_;
+  std::vector<std::size_t> others_;
   std::unordered_set<PyObject*> known_;
   std::map<int, Own> own_;
   int current_ = host;

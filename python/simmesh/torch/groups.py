@@ -281,10 +281,10 @@ def install_logging(patches: Patches) -> None:
 
 
 def _logging_data(data_of_torch: Any, module: Any) -> Any:
-    data = {
-        **data_of_torch(module),
-        "backend_name": dist.get_backend(module.process_group),
-    }
+    data = data_of_torch(module)
+    # A program's own class of groups names its backend itself.
+    if module.process_group in c10d._world.pg_map:
+        data = {**data, "backend_name": dist.get_backend(module.process_group)}
     if data["backend_name"] == "gloo":
         for name in ("gloo_socket_ifname", "gloo_device_transport"):
             data[name] = os.environ.get(name.upper(), "N/A")

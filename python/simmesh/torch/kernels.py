@@ -16,6 +16,7 @@ from simmesh import _core
 from simmesh.torch import rank_state, strides
 from simmesh.torch.monitored_barrier import monitored_barrier
 from simmesh.torch.rank_state import Group
+from simmesh.torch.several_tensors import combine
 from simmesh.torch.sparse import all_reduce_sparse
 from simmesh.torch.work import RankWork
 
@@ -171,8 +172,10 @@ def _all_gather_into_tensor_coalesced(
 
 def _all_reduce(tensors: Tensors, group: Group, operator: Any, sparse_indices: Any = None,
                 async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    if len(tensors) > 1:
+        combine(tensors, _reduction(operator)["reduce"])
     if tensors and tensors[0].is_sparse:
-        work = all_reduce_sparse(_single(tensors, "all_reduce"), group, _reduction(operator))
+        work = all_reduce_sparse(tensors, group, _reduction(operator))
         rank_state.of_rank().keep(group, work)
         return tensors, work.boxed()
     return tensors, _all_reduce_coalesced(tensors, group, operator, async_op, timeout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,12 +11,15 @@ from simmesh.torch.rank_state import Group
 from simmesh.torch.work import RankWork
 
 
-def all_reduce_sparse(tensor: torch.Tensor, group: Group, reduction: dict[str, Any]) -> RankWork:
-    """Sums a sparse COO tensor over the group, in place, and leaves it coalesced. Only sums are
-    defined.
+def all_reduce_sparse(
+    tensors: Sequence[torch.Tensor], group: Group, reduction: dict[str, Any]
+) -> RankWork:
+    """Sums the first of the tensors over the group, a sparse COO tensor, and gives all of them the
+    sum, coalesced. Only sums are defined.
 
     The sum of an element adds the ranks' values in the order of the group, under any arithmetic.
     """
+    tensor = tensors[0]
     if reduction["reduce"] != "sum" or tensor.layout != torch.sparse_coo:
         raise RuntimeError(
             f"[torch/sparse] all_reduce of a sparse tensor: expected a sum of COO tensors, "
@@ -35,8 +39,9 @@ def all_reduce_sparse(tensor: torch.Tensor, group: Group, reduction: dict[str, A
         total = torch.sparse_coo_tensor(
             torch.cat(indices).t(), torch.cat(values), tensor.shape, is_coalesced=False
         ).coalesce()
-        tensor.copy_(total)
-    return RankWork([], [tensor])
+        for each in tensors:
+            each.copy_(total)
+    return RankWork([], list(tensors))
 
 
 def _gather(group: Group, part: torch.Tensor, counts: list[int] | None) -> list[torch.Tensor]:

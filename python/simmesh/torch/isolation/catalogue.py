@@ -29,6 +29,7 @@ from simmesh.torch import (
     copied_views,
     gloo_groups,
     groups,
+    host_stores,
     rank_future,
     reduction,
     store,
@@ -63,6 +64,12 @@ from simmesh.torch.isolation.watched import Watched, functions
 from simmesh.torch.isolation.working_directory import WorkingDirectory
 from simmesh.torch.world import RankWorld
 
+# Releases of PyTorch have it or not.
+try:
+    import torch.distributed._dist2 as dist2
+except ImportError:
+    dist2 = None  # type: ignore[assignment]
+
 #: Modules and classes whose functions programs and tests replace; those that are imported are
 #: watched.
 _PATCHED = (
@@ -78,8 +85,8 @@ _PATCHED = (
 
 _INSTALLED: tuple[Any, ...] = (
     gloo_groups, locks, mocks, process_locks, threads, async_save, context_parallel,
-    copied_views, reduction, rank_future, clock, waiting, compilation, profiler, process_id,
-    entropy, rank_logging, environment, working_directory, packages, pickles, plans,
+    copied_views, reduction, rank_future, host_stores, clock, waiting, compilation, profiler,
+    process_id, entropy, rank_logging, environment, working_directory, packages, pickles, plans,
     sharding_caches,
 )  # fmt: skip
 # A rank that is a process has these for itself.
@@ -157,6 +164,8 @@ def install(patches: Patches, in_one_process: bool = True) -> None:
         ("split_group", groups.split_group),
     ]
     namespaces = [c10d, dist, torch.distributed.rendezvous, torch.distributed.device_mesh]
+    if dist2 is not None:
+        namespaces.append(dist2)
     for namespace in namespaces:
         for name, function in replacements:
             if name in vars(namespace):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Callable
 
+from simmesh import _core
+
 
 class OwnNames:
     """Names whose values are always swapped. Each rank's first value is made from the host's."""
 
     def __init__(self) -> None:
-        self._names: list[tuple[dict[str, Any], str]] = []
+        self._values = _core.NamedValues()
         self._makers: list[Callable[[Any], Any]] = []
 
     def add(
@@ -19,15 +21,14 @@ class OwnNames:
         """Adds the names that the namespace has. ``make`` gives a rank's first value."""
         for name in names:
             if name in namespace:
-                self._names.append((namespace, name))
+                self._values.add(namespace, name)
                 self._makers.append(make)
 
     def fresh(self, rank: int) -> list[Any]:
         return [make(value) for make, value in zip(self._makers, self.save())]
 
     def save(self) -> list[Any]:
-        return [namespace[name] for namespace, name in self._names]
+        return self._values.read()
 
     def load(self, state: list[Any]) -> None:
-        for (namespace, name), value in zip(self._names, state):
-            namespace[name] = value
+        self._values.write(state)

@@ -58,18 +58,20 @@ class HandlerLists:
 
     def __init__(self) -> None:
         self._host_handlers = list(logging._handlerList)  # type: ignore[attr-defined]
+        self._values = _core.NamedValues()
+        for name in self._NAMES:
+            self._values.add(vars(logging), name)
 
-    def fresh(self, rank: int) -> tuple[Any, ...]:
-        return tuple(value.copy() for value in self.save())
+    def fresh(self, rank: int) -> list[Any]:
+        return [value.copy() for value in self.save()]
 
-    def save(self) -> tuple[Any, ...]:
-        return tuple(vars(logging)[name] for name in self._NAMES)
+    def save(self) -> list[Any]:
+        return self._values.read()
 
-    def load(self, state: tuple[Any, ...]) -> None:
-        for name, value in zip(self._NAMES, state):
-            vars(logging)[name] = value
+    def load(self, state: list[Any]) -> None:
+        self._values.write(state)
 
-    def close(self, states: list[tuple[Any, ...]]) -> None:
+    def close(self, states: list[list[Any]]) -> None:
         """Flushes and closes the handlers that ranks made, as the ends of their processes would."""
         for _, handlers in states:
             logging.shutdown([each for each in handlers if each not in self._host_handlers])

@@ -165,6 +165,17 @@ nb::object copy_form(const FormCall& call) {
   return target;
 }
 
+// Writes one number.
+nb::object fill_form(const FormCall& call) {
+  if (call.count() == 0 || !is_real(call.arg(0))) return left_to_others;
+  if (call.count() > 1 && !PyFloat_CheckExact(call.arg(1).ptr()) &&
+      !PyLong_CheckExact(call.arg(1).ptr()))
+    return left_to_others;
+  call.call_torch();
+  drop_behind(call.arg(0));
+  return nb::borrow(call.arg(0));
+}
+
 constexpr std::array forms{
     std::pair<std::string_view, Form>{"add.Tensor", &add_form<1>},
     std::pair<std::string_view, Form>{"add.Scalar", &add_form<1>},
@@ -191,6 +202,8 @@ constexpr std::array forms{
     std::pair<std::string_view, Form>{"clone", &clone_form},
     std::pair<std::string_view, Form>{"_to_copy", &clone_form},
     std::pair<std::string_view, Form>{"copy_", &copy_form},
+    std::pair<std::string_view, Form>{"zero_", &fill_form},
+    std::pair<std::string_view, Form>{"fill_.Scalar", &fill_form},
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "python/bindings/torch/exact_products.h"
 
+#include <optional>
 #include <vector>
 
 #include "core/check/error.h"
+#include "python/bindings/torch/tensor_layout.h"
 #include "python/bindings/torch/torch_array.h"
 
 namespace nb = nanobind;
@@ -29,7 +31,8 @@ struct Matrices {
 Matrices matrices_of(nb::handle tensor) {
   Matrices matrices{.array = element_array(tensor)};
   const Shape& shape = matrices.array.shape;
-  if (nb::cast<std::size_t>(tensor.attr("dim")()) != shape.size())
+  std::optional<TensorLayout> layout = layout_of(tensor);
+  if (layout ? layout->is_complex : nb::cast<std::size_t>(tensor.attr("dim")()) != shape.size())
     raise(ErrorKind::type_error, product_place,
           "product: expected a floating dtype, got a complex one");
   if (shape.size() != 2 && shape.size() != 3)

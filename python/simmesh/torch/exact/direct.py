@@ -18,7 +18,7 @@ from simmesh.torch.exact.tables import Operator
 #: options by name. They return one tensor, or write their first operand.
 NAMES = tables.words(
     "view t transpose.int detach permute unsqueeze squeeze squeeze.dim expand select.int "
-    "as_strided _unsafe_view empty_like zeros_like ones_like relu relu_ eq.Tensor eq.Scalar "
+    "as_strided empty_like zeros_like ones_like relu relu_ eq.Tensor eq.Scalar "
     "ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor "
     "ge.Scalar where.self zero_ fill_.Scalar isnan logical_not add.Tensor sub.Tensor mul.Tensor "
     "div.Tensor neg add_.Tensor sub_.Tensor mul_.Tensor div_.Tensor sum sum.dim_IntList mean "

@@ -110,7 +110,7 @@ def compare(cards: Sequence[Card], results: Results) -> dict[str, Row]:
 
 
 def _found(rivals: Rivals, card: Card, run: str) -> dict[str, dict[str, Finding]]:
-    """What the tools of a run find in the programs of an exhibit."""
+    """The findings of a run's tools in the programs of an exhibit."""
     if run == OURS:
         ours = score(card)
         return {OURS: {"wrong": Finding(ours.finding), "right": Finding(ours.noise)}}

@@ -116,7 +116,7 @@ class Rivals:
     )
 
     def findings(self, card: Card, variant: str, run: str) -> dict[str, Finding]:
-        """What the rivals of a run find in a program."""
+        """The findings of a run's rivals in a program."""
         check = card.load().check
         parts = parts_of(check)
         if not parts:
@@ -182,7 +182,7 @@ _TOLERANCES = {"local_tensor": TOLERANCE, "tolerance 1e-4": TOLERANCE, "DebugMod
 
 
 def _error(outcomes: Sequence[Outcome]) -> str:
-    """What all ranks say, as one may name what another doesn't."""
+    """The errors of all ranks, as one may name what another doesn't."""
     return "\n".join(each.error for each in outcomes if each.error)
 
 

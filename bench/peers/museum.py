@@ -174,10 +174,11 @@ def lost(rows: dict[str, Row]) -> list[str]:
 
 _HOW = """
 The findings of other tools in the {of} exhibits, written by `bench/peers/museum.py`; the first
-column has the number of exhibits that a tool was given. Each tool looks at the wrong and the right
-program. A bug is found if the wrong one has a finding and the right one has none. It is named if
-the finding has the line, parameter or operator at fault. A finding in the right program is noise. A
-tool can't look at an exhibit whose right program raises in it, or that has nothing for it.
+column has the number of exhibits that a tool has been run on so far. Each tool looks at the wrong
+and the right program. A bug is found if the wrong one has a finding and the right one has none. It
+is named if the finding has the line, parameter or operator at fault. A finding in the right program
+is noise. A tool can't look at an exhibit whose right program raises in it, or that has nothing for
+it.
 """
 
 _WHAT = """

@@ -210,7 +210,7 @@ def under_local_tensor(job: Job) -> list[Outcome]:
     size = torch.Size(job.layout.values()).numel()
     dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=size)
     values: Values = {}
-    # What a module makes when it is imported is no LocalTensor.
+    # Tensors of the module itself are made outside of the mode, as by an import.
     exhibit = museum_local_tensor.exhibit_of(card_of(job.name))
     try:
         with LocalTensorMode(size), collected(values) as end:

@@ -1,14 +1,16 @@
 """Which of the museum's bugs do other tools find, what do they say of the right programs, and do
 they name the line, parameter or operator at fault?
 
-    museum.py [--every N] [--page FILE] [--results FILE] [--again TOOL] [NAME|HALL ...]
+    museum.py [--every N] [--page FILE] [--results FILE] [--again TOOL] [--runs RUN ...]
+              [NAME|HALL ...]
 
 Runs the wrong and the right program of each exhibit under simmesh and under its rivals, and prints
 one table: bugs that are found, those whose finding names what is at fault, right programs with a
 finding (noise), and exhibits that the tool can't run in either form. Below are the exhibits in
 which a rival does better than simmesh. --every takes each N-th exhibit. --page writes the same as a
 page of the docs. Results are kept in a file by the versions of the tools, so that a run that was
-ended goes on; --again drops those of a tool. A program counts as one that hangs where nothing in it
+ended goes on; --again drops those of a tool, and --runs names the runs to make: none for a table of
+what is there. A program counts as one that hangs where nothing in it
 runs any more, so a busy machine gives the same table.
 """
 
@@ -44,18 +46,30 @@ _TITLES = {
 }
 
 
+#: The tools of each run, with our own.
+TOOLS = {OURS: (OURS,), **RUNS}
+
+
 @dataclass
 class Row:
-    """The results of one tool, by the names of exhibits."""
+    """The results of one tool, by the names of exhibits. ``raises`` says that it tells of what it
+    finds by errors of its own.
+    """
 
+    tried: int = 0
     found: list[str] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
     unable: list[str] = field(default_factory=list)
+    raises: bool = False
 
     def add(self, card: Card, wrong: Finding, right: Finding) -> None:
-        """Counts an exhibit."""
-        if wrong.text is None or right.text is None or (wrong.raises and right.raises):
+        """Counts an exhibit. A tool that runs programs can't look at one whose right form raises;
+        an error of types is what spmd_types finds.
+        """
+        self.tried += 1
+        is_run = right.raises and (wrong.raises or not self.raises)
+        if wrong.text is None or right.text is None or is_run:
             self.unable.append(card.name)
         elif right.text:
             self.noise.append(card.name)
@@ -89,28 +103,31 @@ def _spmd_types_rule(card: Card, variant: str) -> Finding:
     return Finding(next((each for each in verdicts if each != "holds"), ""))
 
 
-def compare(cards: Sequence[Card], results: Results) -> dict[str, Row]:
-    """The row of each tool. What is missing in the results is made, and kept there."""
-    rows = {name: Row() for name in (OURS, *NAMES)}
+def compare(cards: Sequence[Card], results: Results, runs: Sequence[str]) -> dict[str, Row]:
+    """The row of each tool, of the exhibits that are in the results. Before, what is missing of
+    these runs is made and kept there.
+    """
+    rows = {name: Row(raises=name == "spmd_types") for name in (OURS, *NAMES)}
     rivals = Rivals()
     try:
         for number, card in enumerate(cards, 1):
-            for run, tools in {OURS: (OURS,), **RUNS}.items():
-                if results.get(tools[-1], card.name, card.text) is None:
+            for run in runs:
+                if results.get(TOOLS[run][-1], card.name, card.text) is None:
                     for tool, found in _found(rivals, card, run).items():
                         results.put(tool, card.name, card.text, found)
             for tool, row in rows.items():
                 kept = results.get(tool, card.name, card.text)
-                assert kept is not None
-                row.add(card, kept["wrong"], kept["right"])
-            print(f"{number} of {len(cards)}: {card.name}", file=sys.stderr, flush=True)
+                if kept is not None:
+                    row.add(card, kept["wrong"], kept["right"])
+            if runs:
+                print(f"{number} of {len(cards)}: {card.name}", file=sys.stderr, flush=True)
     finally:
         rivals.stop()
     return rows
 
 
 def _found(rivals: Rivals, card: Card, run: str) -> dict[str, dict[str, Finding]]:
-    """What the tools of a run find in the programs of an exhibit."""
+    """The findings of a run's tools in the programs of an exhibit."""
     if run == OURS:
         ours = score(card)
         return {OURS: {"wrong": Finding(ours.finding), "right": Finding(ours.noise)}}
@@ -132,11 +149,12 @@ def table(rows: dict[str, Row], cards: Sequence[Card]) -> list[str]:
     lines = [
         f"{len(cards)} exhibits; {_versions()}",
         "",
-        "| tool | found | named | noise | can't look |",
-        "| --- | --- | --- | --- | --- |",
+        "| tool | exhibits | found | named | noise | can't look |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, row in rows.items():
-        counts = (len(row.found), len(row.named), len(row.noise), len(row.unable))
+        lists = (row.found, row.named, row.noise, row.unable)
+        counts = (row.tried, *map(len, lists))
         lines.append(f"| {_TITLES.get(name, name)} | {' | '.join(map(str, counts))} |")
     return lines
 
@@ -155,30 +173,31 @@ def lost(rows: dict[str, Row]) -> list[str]:
 
 
 _HOW = """
-What other tools find in {some} of the {of} exhibits, written by `bench/peers/museum.py`. Each tool
-looks at the wrong and the right program. A bug is found if the wrong one has a finding and the
-right one has none. It is named if the finding has the line, parameter or operator at fault. A
-finding in the right program is noise. A tool can't look at an exhibit that it can run in neither
-form, or that has nothing for it.
+The findings of other tools in the {of} exhibits, written by `bench/peers/museum.py`; the first
+column has the number of exhibits that a tool has been run on so far. Each tool looks at the wrong
+and the right program. A bug is found if the wrong one has a finding and the right one has none. It
+is named if the finding has the line, parameter or operator at fault. A finding in the right program
+is noise. A tool can't look at an exhibit whose right program raises in it, or that has nothing for
+it.
 """
 
 _WHAT = """
-LocalTensor, the threaded process group and gloo run programs, and find what raises or doesn't end.
-The tolerance test compares what gloo's ranks return, note and end with (parameters, gradients,
-buffers) with one process. The hashes are of the same values, bit for bit, with PyTorch's own
-arithmetic, whose sums depend on the order. Where ranks have pieces, both are given simmesh's search
+The threaded process group and gloo run programs, and find what raises or doesn't end. The tolerance
+test compares what gloo's ranks return, note and end with (parameters, gradients, buffers) with one
+process. The hashes are of the same values, bit for bit, with PyTorch's own arithmetic, whose sums
+depend on the order. LocalTensor runs all ranks at once, and its values are compared by the same
+tolerance; what a rank takes of a list or tensor is written with its rank_map, and programs that
+branch on their rank are none of its own. Where ranks have pieces, all are given simmesh's search
 for the layout. spmd_types sees programs without annotations, which is not what it is made for, and
-judges rules by its rulecheck.
+judges rules by its rulecheck. Simulated streams have no counterpart in the others, which need a
+device for those programs.
 """
 
 
 def page(rows: dict[str, Row], cards: Sequence[Card], of: int) -> str:
     """The page of the docs; the exhibits are some of ``of``."""
     missed = [card.name for card in cards if card.name not in rows[OURS].found]
-    how, what = (
-        textwrap.fill(" ".join(text.format(some=len(cards), of=of).split()), 130)
-        for text in (_HOW, _WHAT)
-    )
+    how, what = (textwrap.fill(" ".join(text.format(of=of).split()), 130) for text in (_HOW, _WHAT))
     lines = ["# The museum's score", "[All halls](README.md)", "", how, "", *table(rows, cards)]
     lines += ["", what, "", "## Lost to a rival", *lost(rows), "", "## Not found by simmesh"]
     lines += [f"- {name}" for name in missed] or ["None."]
@@ -193,6 +212,7 @@ def main() -> None:
     parser.add_argument(
         "--results", type=Path, default=Path("build/museum_scores.json"), metavar="FILE"
     )
+    parser.add_argument("--runs", nargs="*", default=list(TOOLS), choices=list(TOOLS))
     parser.add_argument("--again", action="append", default=[], choices=(OURS, *NAMES))
     parser.add_argument("--page", type=Path, metavar="FILE", help="write a page of the docs")
     options = parser.parse_args()
@@ -204,7 +224,7 @@ def main() -> None:
     results = Results(options.results, _versions())
     for tool in options.again:
         results.forget(tool)
-    rows = compare(cards, results)
+    rows = compare(cards, results, options.runs)
     print("\n".join([*table(rows, cards), "", "Lost to a rival:", *lost(rows)]))
     if options.page:
         options.page.write_text(page(rows, cards, len(every)), encoding="utf-8")

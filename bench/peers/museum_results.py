@@ -1,4 +1,4 @@
-"""What tools found in exhibits, kept in a file, so that a comparison goes on where it ended."""
+"""The findings of tools in exhibits, in a file from which a comparison goes on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VARIANTS = ("wrong", "right")
 
 @dataclass(frozen=True)
 class Finding:
-    """What a tool says of a program: "" if nothing, and None if it can't look at the program.
+    """A tool's words about a program: "" for nothing, and None if it can't look at the program.
     ``raises`` is true if the program raised in the tool, or did not end.
     """
 

@@ -28,6 +28,8 @@ from simmesh.one_device.search import Allowed, find
 from simmesh.one_device.snapshot import Exact
 
 TOLERANCE = 1e-4
+TRIES = 3  # now and then a process of gloo dies without a word
+DIED = "ChildProcessError: the process died"
 ENDS_BEFORE = 900.0  # gloo and threads say themselves, and before, that they wait in vain
 _PENDING = ("returned value", "noted value")
 
@@ -63,9 +65,10 @@ class Worker:
                 if "did not end" not in outcomes[0].error:
                     return outcomes
         except EOFError:
-            pass
+            self.stop()
+            return [Outcome(DIED)]
         self.stop()
-        return [Outcome("TimeoutError: the program did not end, or its process died")]
+        return [Outcome("TimeoutError: the program did not end")]
 
     def stop(self) -> None:
         """Ends the process."""
@@ -116,16 +119,19 @@ class Rivals:
     )
 
     def findings(self, card: Card, variant: str, run: str) -> dict[str, Finding]:
-        """What the rivals of a run find in a program."""
+        """The findings of a run's rivals in a program."""
         check = card.load().check
         parts = parts_of(check)
         if not parts:
             return dict.fromkeys(RUNS[run], Finding(None))
-        if run in self.others:
-            ranks = self._alone(self.others[run], card, variant, check, parts)
-        else:
-            ranks = self._on_gloo(card, variant, check, parts, run == "spmd_types")
-        error = _error(ranks)
+        for _ in range(TRIES):
+            if run in self.others:
+                ranks = self._alone(self.others[run], card, variant, check, parts)
+            else:
+                ranks = self._on_gloo(card, variant, check, parts, run == "spmd_types")
+            error = _error(ranks)
+            if DIED not in error:
+                break
         found = dict.fromkeys(RUNS[run], Finding(error, bool(error)))
         compared = [name for name in RUNS[run] if name in _TOLERANCES]
         if error or not compared:
@@ -182,7 +188,7 @@ _TOLERANCES = {"local_tensor": TOLERANCE, "tolerance 1e-4": TOLERANCE, "DebugMod
 
 
 def _error(outcomes: Sequence[Outcome]) -> str:
-    """What all ranks say, as one may name what another doesn't."""
+    """The errors of all ranks, as one may name what another doesn't."""
     return "\n".join(each.error for each in outcomes if each.error)
 
 

@@ -67,10 +67,9 @@ def card_of(name: str) -> Card:
     return next(card for card in cards() if card.name == name)
 
 
-def bound(job: Job, load: Callable[[Card], Exhibit] = Card.load) -> Callable[[], Any]:
+def bound(job: Job, exhibit: Exhibit) -> Callable[[], Any]:
     """The program of a job, with the arguments that it takes. Needs a process group."""
-    card = card_of(job.name)
-    program = getattr(load(card), job.variant)
+    program = getattr(exhibit, job.variant)
     if not inspect.signature(program).parameters:
         return program  # type: ignore[no-any-return]
     names, sizes = tuple(job.layout), tuple(job.layout.values())
@@ -147,7 +146,7 @@ def on_gloo(job: Job) -> list[Outcome]:
             rank=job.rank, world_size=size, timeout=timedelta(seconds=GLOO_WAITS),
         )  # fmt: skip
         with collected(outcome.values) as end, _types(job.is_typed):
-            end(bound(job)())
+            end(bound(job, card_of(job.name).load())())
     except Exception:  # whatever a program raises is its finding
         outcome.error = traceback.format_exc()
     finally:
@@ -177,11 +176,12 @@ def on_threads(job: Job) -> list[Outcome]:
 
     size = torch.Size(job.layout.values()).numel()
     errors: list[str] = []
+    exhibit = card_of(job.name).load()
 
     def run(rank: int) -> None:
         dist.init_process_group("threaded", rank=rank, world_size=size, store=store)
         try:
-            bound(job)()
+            bound(job, exhibit)()
         except BaseException as error:
             errors.append(traceback.format_exc())
             ProcessLocalGroup.exception_handle(error)
@@ -210,9 +210,11 @@ def under_local_tensor(job: Job) -> list[Outcome]:
     size = torch.Size(job.layout.values()).numel()
     dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=size)
     values: Values = {}
+    # Tensors of the module itself are made outside of the mode, as by an import.
+    exhibit = museum_local_tensor.exhibit_of(card_of(job.name))
     try:
         with LocalTensorMode(size), collected(values) as end:
-            end(bound(job, museum_local_tensor.exhibit_of)())
+            end(bound(job, exhibit)())
             by_rank = museum_local_tensor.values_by_rank(values, size)
     except Exception:  # whatever a program raises is its finding
         return [Outcome(traceback.format_exc())]

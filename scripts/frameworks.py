@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,8 @@ class Ended:
 
     @property
     def text(self) -> str:
-        verdict = f"fails: `{self.error[:100]}`" if self.error else "passes"
+        sentence = self.error.strip().partition(". ")[0]
+        verdict = f"fails: `{sentence[:100].strip()}`" if self.error else "passes"
         return f"{verdict}, {self.seconds:.1f} s"
 
 
@@ -67,7 +69,8 @@ class Row:
         verdict = self.ranks.text
         if self.has_values and not self.ranks.error and not self.gloo.error:
             verdict = verdict.replace("passes", "other bits" if self.differs else "equal bits")
-        ratio = f"{self.gloo.seconds / self.ranks.seconds:.1f}"
+        has_times = not self.gloo.error and not self.ranks.error
+        ratio = f"{self.gloo.seconds / self.ranks.seconds:.1f}" if has_times else ""
         return self.package, self.version, self.program, self.gloo.text, verdict, ratio
 
 
@@ -112,6 +115,8 @@ def _run(
         return Ended(f"no end in {SECONDS_MAX} s", time.monotonic() - begin)
     lines = [line for line in ran.stderr.splitlines() if line.strip()] or ["no message"]
     error = next((line for line in reversed(lines) if "Error" in line), lines[-1])
+    if ran.returncode < 0:
+        error = f"ended by {signal.Signals(-ran.returncode).name}"
     return Ended(error if ran.returncode else "", time.monotonic() - begin)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -304,3 +305,29 @@ def test_reports_name_the_packages_that_were_isolated(package: str) -> None:
         simmesh.spmd(world_size=2, isolate=[package])(program)()
     assert any("framework" in line for line in error.value.__notes__[0].splitlines()
                if line.startswith("isolated: "))  # fmt: skip
+
+
+def test_locks_of_files_outlive_the_turns_of_other_ranks(tmp_path: Path) -> None:
+    """Would fail if a rank took another one's process id for that of a forked child, whose locks
+    filelock forgets.
+    """
+    filelock = pytest.importorskip("filelock")
+    file = tmp_path / "count"
+    file.write_text("0", encoding="utf-8")
+
+    def add_one() -> None:
+        # A rank that has another thread may lose its turn at every lock of the package.
+        done = threading.Event()
+        thread = threading.Thread(target=done.wait)
+        thread.start()
+        for _ in range(3):
+            with filelock.FileLock(tmp_path / "count.lock"):
+                count = int(file.read_text(encoding="utf-8"))
+                file.write_text(str(count + 1), encoding="utf-8")
+        done.set()
+        thread.join()
+
+    for seed in range(8):
+        ran = simmesh.spmd_run(add_one, world_size=4, schedule=f"seeded:{seed}")
+        assert ran.outcome.ok, ran.outcome.report
+    assert file.read_text(encoding="utf-8") == "96"

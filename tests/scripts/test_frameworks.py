@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from frameworks import BEGIN, END, Ended, Row, table, with_rows
+from frameworks import BEGIN, END, Ended, Row, _run, table, with_rows
 
 PASSED, FAILED = Ended("", 4.0), Ended("ValueError: no", 2.0)
 
@@ -26,7 +29,16 @@ def test_cells_say_verdict_and_time() -> None:
     assert row(PASSED, Ended("", 2.0)).cells[3:] == ("passes, 4.0 s", "equal bits, 2.0 s", "2.0")
     assert row(PASSED, PASSED, has_values=False).cells[4] == "passes, 4.0 s"
     assert row(PASSED, PASSED, differs=True).cells[4] == "other bits, 4.0 s"
-    assert row(FAILED, PASSED).cells[3:5] == ("fails: `ValueError: no`, 2.0 s", "passes, 4.0 s")
+    failed = ("fails: `ValueError: no`, 2.0 s", "passes, 4.0 s", "")
+    assert row(FAILED, PASSED).cells[3:] == failed
+
+
+def test_a_program_that_a_signal_ended_says_so(tmp_path: Path) -> None:
+    """Would fail if the last line of its output were taken for its error."""
+    (tmp_path / "dies.py").write_text(
+        "import os, sys\nprint('a warning', file=sys.stderr, flush=True)\nos.kill(os.getpid(), 9)\n"
+    )
+    assert _run(sys.executable, ["dies"], None, tmp_path).error == "ended by SIGKILL"
 
 
 def test_the_rows_of_a_page_are_renewed() -> None:

@@ -141,7 +141,8 @@ def run(
             ran = program.run_threads(isolation, looks, options)
         if ran.outcome.ok:
             packages.check_all_were_there(
-                [each for each in isolate if isinstance(each, str) and packages.is_package(each)]
+                [each for each in isolate if isinstance(each, str) and packages.is_package(each)],
+                ran.isolated,
             )
     if watch and local == "exact" and not check_accesses:
         ran.unwatched = (*ran.unwatched, "accesses to buffers under way were not checked")

@@ -29,6 +29,7 @@ from simmesh.torch.isolation.torch_names import TorchNames
 KNOWN = (
     "accelerate",
     "deepspeed",
+    "filelock",
     "lightning",
     "lightning_fabric",
     "megatron",
@@ -37,8 +38,8 @@ KNOWN = (
     "torchrec",
 )
 
-# PyTorch imports these itself.
-_OF_TORCH = ("spmd_types",)
+# PyTorch imports these itself. filelock forgets its locks where the process id is another one.
+_OF_TORCH = ("filelock", "spmd_types")
 
 # Objects whose state is behind C code: each rank gets a copy when the run begins.
 _COPIED = (itertools.count, random.Random, torch.Generator)
@@ -283,9 +284,12 @@ def check(names: Iterable[str]) -> None:
             )
 
 
-def check_all_were_there(names: Iterable[str]) -> None:
-    """Raises ValueError for a name that Python doesn't find and of which no rank made a module."""
-    missing = [name for name in names if not _is_there(name) and name not in _packages.found()]
+def check_all_were_there(names: Iterable[str], isolated: Iterable[str]) -> None:
+    """Raises ValueError for a name that Python doesn't find and of which no rank made a module, as
+    those did that were ``isolated`` in the run.
+    """
+    made = set(isolated)
+    missing = [name for name in names if not _is_there(name) and name not in made]
     if missing:
         raise ValueError(
             f"[torch/isolation] isolate: expected packages or modules, got {missing}, which Python "

@@ -4,12 +4,15 @@ Prints a table: the class of the operator, the times in the mode and in plain to
 adds, and what is asked. All are CPU times of one call in microseconds, the least of several, on one
 thread, with elements [8, 8]. "carried" operands have more behind their elements, as sums and
 products have; behind others nothing stands.
+
+``--json`` prints lines of JSON instead.
 """
 
 from __future__ import annotations
 
 from typing import Callable
 
+import lines
 import torch
 from timing import microseconds
 
@@ -75,10 +78,13 @@ def main() -> None:
     """Prints the table."""
     torch.set_num_threads(1)
     ours, plain = exact.one_device(times), times()
-    print(f"{'us per operator':42} {'exact':>8} {'plain':>8} {'over':>8} {'asked':>8}")
+    lines.text(f"{'us per operator':42} {'exact':>8} {'plain':>8} {'over':>8} {'asked':>8}")
     for name in ours:
         over = ours[name] - plain[name]
-        print(f"{name:42} {ours[name]:8.2f} {plain[name]:8.2f} {over:8.2f} {ASKED:8.1f}")
+        lines.text(f"{name:42} {ours[name]:8.2f} {plain[name]:8.2f} {over:8.2f} {ASKED:8.1f}")
+        lines.value(name, ours[name])
+        lines.value(f"{name} peer", plain[name])
+        lines.value(f"{name} over", over)
 
 
 if __name__ == "__main__":

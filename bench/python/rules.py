@@ -2,6 +2,8 @@
 
 Prints for small functions the combinations a second of processor time, by exact arithmetic and on
 whole numbers, beside the 1,000 that are asked for, with the time of the function alone.
+
+``--json`` prints lines of JSON instead.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import lines
 import torch
 from torch.nn import functional
 
@@ -44,11 +47,12 @@ def judged_per_second(
 def main() -> None:
     """Prints the table."""
     torch.set_num_threads(1)
-    print(f"{'function':10} {'values':7} {'a second':>10} {'of asked':>9}")
+    lines.text(f"{'function':10} {'values':7} {'a second':>10} {'of asked':>9}")
     for name, function, rule, inputs in FUNCTIONS:
         for values in ("any", "whole"):
             found = judged_per_second(function, rule, inputs, values)
-            print(f"{name:10} {values:7} {found:10.0f} {found / ASKED:9.2f}", flush=True)
+            lines.text(f"{name:10} {values:7} {found:10.0f} {found / ASKED:9.2f}")
+            lines.value(f"{name} {values}", found)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ threads and processes of gloo?
 Prints a table: what was measured, with processes, with the peer, the ratio, and what is asked. All
 are wall times of one run on this machine, the least of several that alternate, so that noise counts
 for little. ``python seats.py ROW...`` measures some of the rows: start, turn, step, compute.
+
+``--json`` prints lines of JSON instead.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable
 
+import lines
 import torch
 import torch.distributed as dist
 from torch_ranks import RANKS, least_seconds, on_processes, small_step
@@ -101,11 +104,13 @@ def main(names: list[str]) -> None:
         "start": lambda: [start_row()], "turn": lambda: [turn_row()], "step": step_rows,
         "compute": lambda: [compute_row()],
     }  # fmt: skip
-    print(f"{'':50}{'processes':>10}{'peer':>10}{'ratio':>8}  asked")
+    lines.text(f"{'':50}{'processes':>10}{'peer':>10}{'ratio':>8}  asked")
     for name in names or rows:
         for what, own, peer, asked in rows[name]():
-            print(f"{what:50}{own:10.2f}{peer:10.2f}{peer / own:8.2f}  {asked}", flush=True)
+            lines.text(f"{what:50}{own:10.2f}{peer:10.2f}{peer / own:8.2f}  {asked}")
+            lines.value(what, own)
+            lines.value(f"{what} peer", peer)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main([word for word in sys.argv[1:] if word != "--json"])

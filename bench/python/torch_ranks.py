@@ -6,6 +6,8 @@ The peers' times are those of whole tests: processes start and import PyTorch, w
 on them costs. The limit is what PyTorch's own Python takes for all ranks, one after the other,
 without anything that communicates or takes turns: nobody who runs them in one interpreter is
 faster.
+
+``--json`` prints lines of JSON instead.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import threading
 import time
 from typing import Any, Callable
 
+import lines
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
@@ -198,33 +201,32 @@ def main() -> None:
     turn, event = turn_seconds(), event_seconds()
     small, large, redistributed = on_ranks(small_step), on_ranks(step), on_ranks(redistribution)
     threads, processes = on_threads(small_step), on_processes()
-    rows = [
-        ("a turn, beside Python's events (us)", turn * 1e6, event * 1e6, "at most 15 us"),
-        (
-            "FSDP2 step test, beside gloo processes (ms)",
-            small * 1e3,
-            processes * 1e3,
-            "below 50 ms, ratio 300",
-        ),
-        ("FSDP2 step test, beside PyTorch's threads (ms)", small * 1e3, threads * 1e3, ""),
-        ("FSDP2 step test, beside the limit (ms)", small * 1e3, limit(small_step) * 1e3, ""),
-    ]
-    print(f"{'':48}{'ours':>10}{'peer':>12}{'ratio':>8}  asked")
-    for name, ours, peer, asked in rows:
-        print(f"{name:48}{ours:10.2f}{peer:12.2f}{peer / ours:8.2f}  {asked}")
-    print(f"{'schedules a second':48}{'ours':>10}{'limit':>12}")
-    rate, least = 1 / small, limit(small_step)
-    print(
-        f"{'FSDP2 step test, one process':48}{rate:10.1f}{1 / least:12.1f}{rate * least:8.2f}  100"
-    )
-    rate = 20 / certified_seconds(small_step)
-    print(f"{'FSDP2 step test, one run for 20 schedules':48}{rate:10.1f}")
-    for name, seconds, program, least_asked in [
-        ("FSDP2 step of AdamW, 3 layers", large, step, 24),
-        ("redistribution", redistributed, redistribution, 150),
+    least = limit(small_step)
+    lines.text(f"{'':48}{'ours':>10}{'peer':>12}{'ratio':>8}  asked")
+    for name, key, ours, peer, asked in [
+        ("a turn, beside Python's events (us)", "turn", turn * 1e6, event * 1e6, "at most 15 us"),
+        ("FSDP2 step test, beside gloo processes (ms)", "gloo", small * 1e3, processes * 1e3,
+         "below 50 ms, ratio 300"),
+        ("FSDP2 step test, beside PyTorch's threads (ms)", "threads", small * 1e3, threads * 1e3,
+         ""),
+        ("FSDP2 step test, beside the limit (ms)", "limit", small * 1e3, least * 1e3, ""),
+    ]:  # fmt: skip
+        lines.text(f"{name:48}{ours:10.2f}{peer:12.2f}{peer / ours:8.2f}  {asked}")
+        lines.value(key, ours)
+        lines.value(f"{key} peer", peer)
+    lines.text(f"{'schedules a second':48}{'ours':>10}{'limit':>12}")
+    certified = 20 / certified_seconds(small_step)
+    lines.text(f"{'FSDP2 step test, one run for 20 schedules':48}{certified:10.1f}")
+    lines.value("schedules of one run", certified)
+    for name, key, seconds, peer, asked in [
+        ("FSDP2 step test, one process", "step", small, least, "100"),
+        ("FSDP2 step of AdamW, 3 layers", "AdamW", large, limit(step), "24"),
+        ("redistribution", "redistribution", redistributed, limit(redistribution), "150"),
     ]:
-        least = limit(program)
-        print(f"{name:48}{1 / seconds:10.1f}{1 / least:12.1f}{least / seconds:8.2f}  {least_asked}")
+        rate = 1 / seconds
+        lines.text(f"{name:48}{rate:10.1f}{1 / peer:12.1f}{rate * peer:8.2f}  {asked}")
+        lines.value(f"schedules of {key}", rate)
+        lines.value(f"schedules of {key} limit", 1 / peer)
 
 
 if __name__ == "__main__":

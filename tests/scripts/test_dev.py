@@ -100,6 +100,9 @@ def test_nonsense_is_refused(words: tuple[str, ...]) -> None:
         (["wheel", "false"], "expected interpreters of Python 3.10 or later, got 'false'"),
         (["package", "deb"], "package: expected no argument, got 'deb'"),
         (["docs", "--web"], "docs: expected --site or nothing, got '--web'"),
+        (["bench", "--fast"], "expected --peers, --write, --scale or a filter, got '--fast'"),
+        (["bench", "--write", "sum"], "bench: expected --peers beside --write"),
+        (["bench", "--scale", "sum"], "bench: expected no filter after --scale, got 'sum'"),
     ],
 )
 def test_wrong_words_are_refused_before_anything_is_built(words: list[str], message: str) -> None:

@@ -403,9 +403,13 @@ def test_sparse_sums_are_coalesced() -> None:
         rank = dist.get_rank()
         tensor = torch.sparse_coo_tensor([[rank, 3]], [1.0, 2.0], (5,))
         dist.all_reduce(tensor)
-        return [tensor.is_coalesced(), tensor.to_dense().tolist()]
+        several = [torch.sparse_coo_tensor([[place]], [1.0], (2,)) for place in (0, 1)]
+        group: Any = dist.group.WORLD
+        group.allreduce(several, dist.AllreduceOptions()).wait()
+        return [tensor.is_coalesced(), tensor.to_dense().tolist(),
+                [each.to_dense().tolist() for each in several]]  # fmt: skip
 
-    assert run(program) == [[True, [1.0, 1.0, 1.0, 9.0, 0.0]]] * RANKS
+    assert run(program) == [[True, [1.0, 1.0, 1.0, 9.0, 0.0], [[4.0, 4.0]] * 2]] * RANKS
 
 
 def test_several_tensors_of_a_rank_become_one_sum() -> None:
@@ -421,11 +425,9 @@ def test_several_tensors_of_a_rank_become_one_sum() -> None:
             tensors = [torch.tensor([2.0 * rank]), torch.tensor([2.0 * rank + 1])]
             group.allreduce(tensors, options).wait()
             found.append([tensor.item() for tensor in tensors])
-        sparse = [torch.sparse_coo_tensor([[place]], [1.0], (2,)) for place in (0, 1)]
-        group.allreduce(sparse, dist.AllreduceOptions()).wait()
-        return [*found, [tensor.to_dense().tolist() for tensor in sparse]]
+        return found
 
-    assert run(program) == [[[28.0] * 2, [7.0] * 2, [7.0] * 2, [[4.0, 4.0]] * 2]] * RANKS
+    assert run(program) == [[[28.0] * 2, [7.0] * 2, [7.0] * 2]] * RANKS
 
 
 def test_several_tensors_of_two_shapes_are_refused() -> None:

@@ -54,7 +54,7 @@ std::uint64_t number_of_value(PyObject* cell) {
   return reinterpret_cast<std::uintptr_t>(PyCell_GET(cell));
 }
 
-// How many containers ahead of the one that is looked at memory is asked for.
+// The distance between the container that is looked at and the one whose memory is asked for.
 constexpr std::size_t ahead = 16;
 
 bool begins_with(const std::vector<nb::object>& items, const std::vector<nb::object>& begin) {

@@ -211,6 +211,7 @@ set(simmesh_public_headers
   verify/verify.h
 
   # gates: read, explained, run and explored
+  gate/compose/compose.h
   gate/compose/compose_report.h
   gate/explain.h
   gate/explore_gate.h

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/check/error.h"
+#include "gate/compose/compose.h"
 #include "gate/compose/compose_report.h"
 #include "gate/compose/composition_shards.h"
 #include "gate/compose/judged_layouts.h"

@@ -5,7 +5,6 @@
 
 #include "core/check/join_text.h"
 #include "core/check/read_file.h"
-#include "core/check/shell_word.h"
 #include "core/engine/ordered_jobs.h"
 #include "gate/checked_run.h"
 #include "gate/compose/composition_shards.h"
@@ -21,11 +20,6 @@ constexpr std::string_view compose_source = "gate/compose";
 
 bool has_form(const std::vector<std::string>& forms, const std::string& form) {
   return std::find(forms.begin(), forms.end(), form) != forms.end();
-}
-
-bool has_all_forms(const std::vector<std::string>& forms, const std::vector<std::string>& asked) {
-  return std::all_of(asked.begin(), asked.end(),
-                     [&](const std::string& form) { return has_form(forms, form); });
 }
 
 std::string mesh_text(const GateLayout& mesh) {
@@ -241,29 +235,6 @@ InjectedFault parse_injected_fault(const std::string& text) {
 void check_forms(const ComposeRequest& request) {
   expect_forms(request.only);
   expect_forms(request.without);
-}
-
-std::int64_t Composition::passed() const {
-  return std::count_if(layouts.begin(), layouts.end(),
-                       [](const LayoutResult& result) { return result.passed(); });
-}
-
-std::string Composition::reproduce() const {
-  for (const LayoutResult& result : layouts)
-    if (!result.passed())
-      return fmt::format("simmesh compose {} --layout {}{}", shell_word(file),
-                         shell_word(result.name), flags);
-  return "";
-}
-
-void name_smallest(std::vector<LayoutResult>& layouts) {
-  for (auto result = layouts.begin(); result != layouts.end(); ++result) {
-    if (result->passed()) continue;
-    auto smaller = std::find_if(layouts.begin(), result, [&](const LayoutResult& other) {
-      return !other.passed() && has_all_forms(result->forms, other.forms);
-    });
-    result->smallest = smaller == result ? result->name : smaller->smallest;
-  }
 }
 
 GateFile compose_model_from_text(std::string_view text, const std::string& file) {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/page/report_page.h"
-#include "gate/compose/compose.h"
+#include "gate/compose/composition.h"
 #include "gate/report.h"
 
 namespace simmesh {

@@ -2,7 +2,7 @@
 
 #include "core/check/json_value.h"
 #include "core/shards/shard_results.h"
-#include "gate/compose/compose.h"
+#include "gate/compose/composition.h"
 
 namespace simmesh {
 

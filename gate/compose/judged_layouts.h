@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/findings/judged_checks.h"
-#include "gate/compose/compose.h"
+#include "gate/compose/composition.h"
 
 namespace simmesh {
 

@@ -7,6 +7,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include "gate/compose/compose.h"
 #include "gate/compose/compose_report.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/interruptible.h"

@@ -15,7 +15,6 @@ struct ValidateRequest {
   JobShard shard = {};  // only its share of the ops is judged
 };
 
-// OpVerdict is the verdict on an op.
 // RuleCounts counts the claimed rules, those of them that are wrong, the rules that hold and nobody
 // claims, and the combinations of placements that were tried to find these. Rules are counted once
 // a sample call; rules of two mesh dims together are counted only where they don't hold.
@@ -25,6 +24,7 @@ struct RuleCounts {
   RuleCounts& operator+=(const RuleCounts& other);
 };
 
+// OpVerdict is the verdict on an op.
 struct OpVerdict {
   // Way is the way in which an op runs on distributed tensors: by rules; by rules that look at all
   // mesh dims together; as other ops, whose rules count; on replicated tensors only; or not at all.
@@ -34,6 +34,7 @@ struct OpVerdict {
   Way way = Way::none;
   std::vector<SampleVerdict> samples;
 
+  // counts returns the sums over the samples.
   RuleCounts counts() const;
 };
 

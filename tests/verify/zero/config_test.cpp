@@ -29,6 +29,20 @@ TEST(VerifyZeroConfig, NamesWhatDiffers) {
   testing::expect_fails(refused, "/config/zero_optimization/reduce_bucket_size", 5, "got none");
 }
 
+// Reasons with alike words must not be taken for one another.
+TEST(VerifyZeroConfig, TellsReasonsApart) {
+  auto with_reason = [](const char* why) {
+    return testing::first_with("../zero/config_keys.jsonl", [&](const json& each) {
+      return each["expect"].contains("why") && each["expect"]["why"] == why;
+    });
+  };
+  testing::expect_fails(with_reason("literal_error"), "/expect/why", "enum", "the other kind");
+  testing::expect_fails(with_reason("enum"), "/expect/why", "literal_error", "the other kind");
+  testing::expect_fails(with_reason("value_error"), "/expect/why", "enum", "phrase: expected");
+  testing::expect_fails(with_reason("value_error"), "/expect/why", "assertion_error",
+                        "phrase: expected 'Assertion failed, ' of assertion_error, got 'Value");
+}
+
 TEST(VerifyZeroConfig, BadCasesSayWhere) {
   testing::expect_bad(config_case("defaults"), "/expect/ok", false, "values where it is ok");
 }

@@ -10,7 +10,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::expect_error;
-using ::testing::HasSubstr;
 
 RecordedCase make(const std::string& fields) {
   return RecordedCase::parse(R"({"kind":"k","id":"i",)" + fields + "}",

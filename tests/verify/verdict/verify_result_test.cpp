@@ -56,7 +56,7 @@ TEST(VerifyResult, RefusesMissingResults) {
   ShardResults all = kept({held("a", 1), held("a", 1)});
   all.results.erase(1);
   expect_error([&] { united_result(all); }, ErrorKind::value_error,
-               "expected a result of each of 2 cases, got none of number 2");
+               "expected a result of each of 2 jobs, got none of number 2");
   all = kept({held("a", 1)});
   all.about = {};
   expect_error([&] { united_result(all); }, ErrorKind::value_error, "disputed cases left out");

@@ -11,7 +11,6 @@
 namespace simmesh {
 namespace {
 
-using ::testing::HasSubstr;
 
 // If a rule of the library didn't hold, sharding an op would change its numbers.
 TEST(Validate, NoRuleOfTheLibraryIsWrong) {

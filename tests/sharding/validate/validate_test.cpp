@@ -11,7 +11,6 @@
 namespace simmesh {
 namespace {
 
-
 // If a rule of the library didn't hold, sharding an op would change its numbers.
 TEST(Validate, NoRuleOfTheLibraryIsWrong) {
   ValidateRequest request{.ops = {}, .options = {.finds_missing = false}, .jobs = 2};

@@ -134,8 +134,10 @@ nb::object sum_form(const FormCall& call) {
   return sum_into(result, call.arg(0), dims, is_mean) ? result : left_to_others;
 }
 
+// Transforms of functions copy plain numbers, too, behind which nothing stands.
 bool is_floating(nb::handle tensor) {
-  nb::object dtype = tensor.attr("dtype");
+  nb::object dtype = nb::getattr(tensor, "dtype", nb::none());
+  if (dtype.is_none()) return false;
   return nb::cast<bool>(dtype.attr("is_floating_point")) ||
          nb::cast<bool>(dtype.attr("is_complex"));
 }

@@ -21,7 +21,7 @@ SUFFIXES = (
 OWN_KEYS = frozenset((
     "name", "run_name", "run_type", "repetitions", "repetition_index", "threads", "iterations",
     "real_time", "cpu_time", "time_unit", "family_index", "per_family_instance_index", "label",
-    "error_occurred", "error_message", "aggregate_name", "aggregate_unit", "threads",
+    "error_occurred", "error_message", "aggregate_name", "aggregate_unit",
 ))  # fmt: skip
 
 

@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::string_view compose_source = "gate/compose";
 
-bool has_form(const std::vector<std::string>& forms, const std::string& form) {
-  return std::find(forms.begin(), forms.end(), form) != forms.end();
-}
-
 std::string mesh_text(const GateLayout& mesh) {
   std::vector<std::string> dims;
   for (std::size_t i = 0; i < mesh.shape.size(); ++i)
@@ -38,7 +34,7 @@ void expect_forms(const std::vector<std::string>& forms) {
 }
 
 bool is_asked_for(const ComposeLayout& layout, const ComposeRequest& request) {
-  auto has = [&](const std::string& form) { return has_form(layout.forms, form); };
+  auto has = [&](const std::string& form) { return has_all_forms(layout.forms, {form}); };
   if (!request.layout.empty()) return layout.name == request.layout;
   if (std::any_of(request.without.begin(), request.without.end(), has)) return false;
   return request.only.empty() || std::any_of(request.only.begin(), request.only.end(), has);

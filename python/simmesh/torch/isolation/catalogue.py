@@ -38,6 +38,7 @@ from simmesh.torch.isolation import (
     clock,
     compilation,
     entropy,
+    entry_points,
     environment,
     locks,
     mocks,
@@ -86,8 +87,8 @@ _PATCHED = (
 _INSTALLED: tuple[Any, ...] = (
     gloo_groups, locks, mocks, process_locks, threads, async_save, context_parallel,
     copied_views, reduction, rank_future, host_stores, clock, waiting, compilation, profiler,
-    process_id, entropy, rank_logging, environment, working_directory, packages, pickles, plans,
-    sharding_caches,
+    process_id, entropy, entry_points, rank_logging, environment, working_directory, packages,
+    pickles, plans, sharding_caches,
 )  # fmt: skip
 # A rank that is a process has these for itself.
 _OF_ONE_PROCESS = (

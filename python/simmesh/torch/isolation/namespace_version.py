@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import gc
+import operator
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -21,6 +22,39 @@ def version_readers(owners: Sequence[Any]) -> list[ctypes.c_uint64] | None:
     as long as the numbers.
     """
     return [_reader(owner) for owner in owners] if _counts_changes() else None
+
+
+class Look:
+    """Looks whether a dictionary, a module's or a class's names changed since the last look; at the
+    first they did. Where Python doesn't count changes, values are compared.
+    """
+
+    def __init__(self, owner: Any) -> None:
+        self._names = owner if isinstance(owner, dict) else vars(owner)
+        versions = version_readers([owner])
+        self._version = None if versions is None else versions[0]
+        self._seen_version: int | None = None
+        self._seen: tuple[list[Any], list[Any]] | None = None
+
+    def has_changed(self) -> bool:
+        """True if a name was added or removed, or has another value."""
+        version = None if self._version is None else self._version.value
+        if version is not None and version == self._seen_version:
+            return False
+        self._seen_version = version
+        names, values, before = list(self._names), list(self._names.values()), self._seen
+        if before is not None and names == before[0] and _are_same(values, before[1]):
+            return False
+        self._seen = names, values
+        return True
+
+    def forget(self) -> None:
+        """Lets the next look be the first."""
+        self._seen_version = self._seen = None
+
+
+def _are_same(values: list[Any], others: list[Any]) -> bool:
+    return len(values) == len(others) and all(map(operator.is_, values, others))
 
 
 def _reader(owner: Any) -> ctypes.c_uint64:

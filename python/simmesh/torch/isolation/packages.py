@@ -21,6 +21,7 @@ import torch
 
 from simmesh import _core
 from simmesh.torch.isolation import near_names
+from simmesh.torch.isolation.namespace_version import Look
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.reachable import containers
 from simmesh.torch.isolation.torch_names import TorchNames
@@ -66,8 +67,9 @@ class Packages:
         self._importing: dict[int, int] = {}
         self._count = 0
         self._torch_names = TorchNames()
-        # The modules of the last look.
-        self._seen: dict[str, Any] = {}
+        self._look = Look(sys.modules)
+        # The packages that were found when ranks had no modules of their own.
+        self._found: list[str] | None = None
         # The names whose values are copied for each rank, and how many of them a rank has.
         self._copied: list[tuple[Any, str]] = []
         self._copies: dict[int, int] = {}
@@ -80,7 +82,8 @@ class Packages:
         is_there = all(sys.modules.get(name) is each for name, each in self._modules.items())
         if chosen != self._names or not is_there or self._contents.has_changed():
             self._names, self._belonging, self._modules = chosen, {}, {}
-            self._contents, self._copied, self._seen = _core.OwnContents(), [], {}
+            self._contents, self._copied, self._found = _core.OwnContents(), [], None
+            self._look.forget()
         self._look_at_modules()
         self._contents.begin()
         for namespace in self._torch_names.changed():
@@ -97,7 +100,13 @@ class Packages:
 
     def found(self) -> list[str]:
         """The packages of which the program imported modules."""
-        modules = {*self._modules, *(name for own in self._states.values() for name in own)}
+        if self._states:
+            return self._packages_of({*self._modules, *itertools.chain(*self._states.values())})
+        if self._found is None:
+            self._found = self._packages_of(self._modules)
+        return self._found
+
+    def _packages_of(self, modules: Iterable[str]) -> list[str]:
         return [
             name for name in dict.fromkeys(self._names)
             if name not in (*_OF_TORCH, "__main__")
@@ -170,9 +179,10 @@ class Packages:
 
     def _look_at_modules(self) -> None:
         """Watches the containers of modules that were not there before."""
-        if self._seen == sys.modules:
+        if not self._look.has_changed():
             return
-        self._seen = {} if self._states else dict(sys.modules)
+        if self._states:  # modules of the rank alone are there, too
+            self._look.forget()
         new = [
             (name, module) for name, module in list(sys.modules.items())
             if self._is_new(name, module) and not self._is_own(name, module)
@@ -184,6 +194,8 @@ class Packages:
                     if type(value) in _COPIED
                 ]  # fmt: skip
         self._modules.update(new)
+        if new:
+            self._found = None
 
     def _is_new(self, name: str, module: Any) -> bool:
         return self._belongs(name) and self._modules.get(name) is not module

@@ -73,8 +73,12 @@ class HandlerLists:
 
     def close(self, states: list[list[Any]]) -> None:
         """Flushes and closes the handlers that ranks made, as the ends of their processes would."""
+        host = self._host_handlers
+        known = set(map(id, host))  # a comparison of references asks the handlers
         for _, handlers in states:
-            logging.shutdown([each for each in handlers if each not in self._host_handlers])
+            logging.shutdown(
+                [each for each in handlers if id(each) not in known and each not in host]
+            )
 
 
 def install(patches: Patches) -> None:

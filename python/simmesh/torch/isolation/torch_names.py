@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 import types
 from collections.abc import Iterator
@@ -10,6 +9,8 @@ from typing import Any
 
 from torch.distributed import Backend
 from torch.distributed.tensor import DTensor
+
+from simmesh.torch.isolation.namespace_version import Look
 
 _propagator = DTensor._op_dispatcher.sharding_propagator
 
@@ -34,9 +35,8 @@ class TorchNames:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[str, Any] = {}
-        self._watched: list[tuple[str, types.ModuleType]] = []
-        self._values: dict[str, list[Any]] = {}
+        self._modules = Look(sys.modules)
+        self._watched: dict[str, tuple[types.ModuleType, Look]] = {}
 
     def changed(self) -> Iterator[Any]:
         """Yields the modules whose names have other values than when this was called last, and
@@ -45,22 +45,26 @@ class TorchNames:
         yield from (each for name, each in vars(_propagator).items() if name.startswith("op_"))
         yield Backend
         yield from (each for each in vars(Backend).values() if isinstance(each, (dict, list)))
-        if self._seen != sys.modules:
-            self._seen = dict(sys.modules)
-            self._watched = [
-                (name, each) for name, each in self._seen.items() if _is_in(name, each)
-            ]
-        for name, module in self._watched:
-            values, before = list(vars(module).values()), self._values.get(name, [])
-            if len(values) == len(before) and all(map(operator.is_, values, before)):
+        if self._modules.has_changed():
+            self._watch_modules()
+        for name, (module, look) in self._watched.items():
+            if not look.has_changed():
                 continue
-            self._values[name] = values
             if name not in _OWN_NAMES:
                 yield module
-            for value in values:
+            for value in list(vars(module).values()):
                 # The type of some names makes them warn when they are asked for their class.
                 if issubclass(type(value), type) and value.__module__ == name:
                     yield value
+
+    def _watch_modules(self) -> None:
+        before = self._watched
+        self._watched = {}
+        for name, module in list(sys.modules.items()):
+            if _is_in(name, module):
+                known = before.get(name)
+                is_known = known is not None and known[0] is module
+                self._watched[name] = known if is_known else (module, Look(module))
 
 
 def _is_in(name: str, module: Any) -> bool:

@@ -8,6 +8,8 @@ import os
 import sys
 from typing import Any
 
+from torch.distributed import Backend
+
 from simmesh.torch.isolation.patches import Patches
 
 # PyTorch asks for these whenever a group is made, and each time reads the metadata of every package.
@@ -15,7 +17,9 @@ _BACKENDS = "torch.distributed.backends"
 
 
 def install(patches: Patches) -> None:
-    """Lets ranks share what was found in the same folders."""
+    """Lets ranks share what was found in the same folders, those that are processes too."""
+    if hasattr(Backend, "_ensure_backend_registered"):
+        _entry_points(importlib.metadata.entry_points, group=_BACKENDS)
     patches.around_in_ranks(importlib.metadata, "entry_points", _entry_points)
 
 

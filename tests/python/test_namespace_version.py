@@ -56,7 +56,7 @@ def test_modules_and_classes_have_names() -> None:
     for owner in (module, Example):
         look = Look(owner)
         look.has_changed()
-        setattr(owner, "value", 2)
+        owner.value = 2  # type: ignore[attr-defined, union-attr]
         assert look.has_changed()
         look.forget()
         assert look.has_changed()

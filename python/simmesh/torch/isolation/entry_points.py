@@ -12,7 +12,7 @@ from torch.distributed import Backend
 
 from simmesh.torch.isolation.patches import Patches
 
-# PyTorch asks for these whenever a group is made, and each time reads the metadata of every package.
+# PyTorch asks for these whenever a group is made, and reads the metadata of every package then.
 _BACKENDS = "torch.distributed.backends"
 
 

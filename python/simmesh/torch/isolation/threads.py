@@ -93,8 +93,11 @@ def add_names(own: OwnNames) -> None:
 
 def end_of_program() -> None:
     """Waits for the threads of this rank, as a process does that ends, and ends its daemons."""
-    executors._shutdown = True  # type: ignore[attr-defined]
     state = rank_state.of_rank()
+    if not state.threads:
+        return
+    # Only now, since threads of the host that use executors see it, too.
+    executors._shutdown = True  # type: ignore[attr-defined]
     for thread, items in list(executors._threads_queues.items()):  # type: ignore[attr-defined]
         if _of_rank(thread) in state.threads:
             items.put(None)

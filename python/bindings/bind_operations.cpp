@@ -167,7 +167,8 @@ Operation start_receive(const ProcessGroup& group, nb::handle tensor, const Rece
 }
 
 void bind_operation(nb::module_& module) {
-  nb::class_<Operation>(module, "Operation", "A collective or message that was started.")
+  nb::class_<Operation>(module, "Operation", nb::is_weak_referenceable(),
+                        "A collective or message that was started.")
       .def(
           "wait", &Operation::wait, nb::arg("timeout").none() = nb::none(),
           "Blocks the rank until the operation has completed. Returns False where the timeout, in\n"

@@ -12,6 +12,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
 
 import simmesh
+from simmesh.torch import rank_state
 
 CUDA = "cuda"
 
@@ -284,3 +285,17 @@ def test_sharded_training_with_offload_has_no_report() -> None:
             optimizer.step()
 
     simmesh.spmd(world_size=2, schedules=2, device=CUDA, backend="nccl")(program)()
+
+
+def test_collectives_that_ended_hold_no_memory() -> None:
+    """Would fail if the order kept the operands of all collectives."""
+
+    def program() -> int:
+        for _ in range(20):
+            dist.all_reduce(torch.ones(4, device=CUDA))
+        order = rank_state.of_rank().stream_order
+        assert order is not None
+        return len(order.works)
+
+    ran = simmesh.spmd_run(program, world_size=2, device=CUDA, backend="nccl")
+    assert ran.outcome.ok and max(ran.results) <= 1, ran.results

@@ -1,9 +1,10 @@
 """Programs that ask for CUDA by habit, on ranks of the CPU: ``device="cuda"`` of a run.
 
 The names of CUDA lead to the CPU (``moves``), ``torch.cuda`` answers as on a machine with one
-device for each rank of a node (``functions``), and autocast for CUDA casts what it casts there
-(``autocast``). Functions that need a GPU raise, by their names. The CPU works in the order of the
-program; uses that streams of a GPU could run in another order are reported (``order``).
+device for each rank of a node (``functions``), autocast for CUDA casts what it casts there
+(``autocast``), and DTensor shards the CPU's attention as CUDA's (``attention``). Functions that
+need a GPU raise, by their names. The CPU works in the order of the program; uses that streams of a
+GPU could run in another order are reported (``order``).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from simmesh.torch.cuda import autocast, functions, launches, libraries, streams
+from simmesh.torch.cuda import attention, autocast, functions, launches, libraries, streams
 from simmesh.torch.cuda.moves import CudaNames
 from simmesh.torch.isolation.patches import Patches
 
@@ -24,6 +25,7 @@ def install(patches: Patches) -> None:
     functions.install(patches)
     libraries.install(patches)
     autocast.install(patches)
+    attention.install()
 
 
 def order_of_streams() -> AbstractContextManager[None]:

@@ -15,6 +15,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -28,7 +29,6 @@ Key = tuple[Any, int]
 Clock = dict[Key, int]
 
 _USES = "_simmesh_uses"
-_WORKS_MAX = 256
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,12 @@ class _Freed:
 
 @dataclass
 class StreamOrder:
-    """The order of a rank's streams. ``works`` has what each operation under way has done before
-    its end.
+    """The order of a rank's streams. ``works`` has what is done when an operation ends, for as long
+    as a program could wait for it.
     """
 
     clocks: dict[Key, Clock] = field(default_factory=dict)
-    works: dict[int, tuple[Any, Clock]] = field(default_factory=dict)
-    ended: set[int] = field(default_factory=set)
+    works: WeakKeyDictionary[Any, Clock] = field(default_factory=WeakKeyDictionary)
     groups: dict[str, Key] = field(default_factory=dict)
     freed: dict[Key, list[_Freed]] = field(default_factory=dict)
 
@@ -199,24 +198,20 @@ class StreamOrder:
         )
 
     def begin_works(self, works: Iterable[Any], clock: Clock) -> None:
-        """Notes the operations of a collective with what is done when they end. Those that were
-        waited for are kept for a while, since another stream may wait for them, too.
+        """Notes the operations of a collective with what is done when they end. Several streams may
+        wait for one.
         """
-        if len(self.works) > _WORKS_MAX:
-            self.works = {key: work for key, work in self.works.items() if key not in self.ended}
-            self.ended.clear()
         for work in works:
             for operation in work.operations:
-                self.works[id(operation)] = (operation, clock)
+                self.works[operation] = clock
 
     def end(self, operations: Iterable[Any]) -> None:
         """Lets the current stream go on after operations that it waited for."""
         from simmesh.torch.cuda import streams
 
         for operation in operations:
-            _, clock = self.works.get(id(operation), (None, None))
+            clock = self.works.get(operation)
             if clock is not None:
-                self.ended.add(id(operation))
                 self.join(streams.current_stream()._key(), clock)
 
 

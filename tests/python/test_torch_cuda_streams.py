@@ -291,11 +291,11 @@ def test_collectives_that_ended_hold_no_memory() -> None:
     """Would fail if the order kept the operands of all collectives."""
 
     def program() -> int:
-        for _ in range(20):
+        for _ in range(200):
             dist.all_reduce(torch.ones(4, device=CUDA))
         order = rank_state.of_rank().stream_order
         assert order is not None
         return len(order.works)
 
     ran = simmesh.spmd_run(program, world_size=2, device=CUDA, backend="nccl")
-    assert ran.outcome.ok and max(ran.results) <= 1, ran.results
+    assert ran.outcome.ok and max(ran.results) < 20, ran.results

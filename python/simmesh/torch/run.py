@@ -121,7 +121,8 @@ def run(
         raise ValueError(
             f"[torch/run] ranks: expected 1 to {RANKS_MAX}, since each is a thread, got {ranks}"
         )
-    _expect_seats(seats, local)
+    if seats not in SEATS:
+        raise ValueError(f"[torch/run] seats: expected {' or '.join(SEATS)}, got {seats!r}")
     schedule = Schedule(schedule) if isinstance(schedule, str) else schedule
     variables = environment or (lambda rank: torchrun_environment(rank, ranks))
     timeout = options.setdefault("timeout", 60.0)
@@ -149,17 +150,6 @@ def run(
     if ran.outcome.kind == "blocked" and ran.outcome.rank in program.threads:
         end_at_exit(program.threads[ran.outcome.rank])
     return ran
-
-
-def _expect_seats(seats: str, local: str) -> None:
-    """Raises ValueError for seats that there aren't, and for options that they don't have."""
-    if seats not in SEATS:
-        raise ValueError(f"[torch/run] seats: expected {' or '.join(SEATS)}, got {seats!r}")
-    if seats == "processes" and local == "exact":
-        raise ValueError(
-            "[torch/run] seats: expected 'threads' with local='exact', whose exact values ranks "
-            "exchange in one process, got 'processes'"
-        )
 
 
 class _Program:

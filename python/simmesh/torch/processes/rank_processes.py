@@ -113,7 +113,7 @@ class RankProcesses:
 
 
 # The first answer of a seat: a value, no operations that completed, and the run's begin.
-_BEGIN: tuple[bool, Any, list[int], float] = (True, None, [], 0.0)
+_BEGIN: tuple[bool, Any, list[Any], float] = (True, None, [], 0.0)
 
 
 def _unwatched(facts: list[Facts]) -> tuple[str, ...]:

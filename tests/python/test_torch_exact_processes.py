@@ -131,3 +131,20 @@ def test_a_difference_is_explained_as_on_threads() -> None:
             simmesh.same_as_one_device(lambda mesh: train(mesh, 3.0), ranks=2, seats=seats)
         reports.append(str(failure.value))
     assert reports[0] == reports[1]
+
+
+def test_what_is_compiled_is_computed_exactly() -> None:
+    """Fails if a compiler, which a process has for itself, took operators out of the mode."""
+
+    def program() -> tuple[int, float]:
+        graphs: list[Any] = []
+
+        def backend(graph: Any, inputs: Any) -> Any:
+            graphs.append(graph)
+            return graph.forward
+
+        large = torch.tensor([1e20, 1.0, -1e20])
+        return len(graphs), torch.compile(torch.sum, backend=backend)(large).item()
+
+    ran = simmesh.spmd_run(program, world_size=2, seats="processes", local="exact")
+    assert ran.results == [(0, 1.0)] * 2, ran.outcome.report

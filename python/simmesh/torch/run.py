@@ -133,7 +133,10 @@ def run(
         body, shared, functools.partial(_operators, local, check_accesses, device, watch)
     )
     options.update(ranks=ranks, schedule=schedule.text, seed=schedule.seed)
-    isolation = functools.partial(_isolation, shared, variables, isolate, device, watch, seats)
+    # A compiler would not see the operators of these modes.
+    compiles = seats == "processes" and local == "plain" and device == "cpu"
+    state = variables, isolate, device, watch, seats == "threads", compiles
+    isolation = functools.partial(_isolation, shared, *state)
     with _ONE_RUN:
         if seats == "processes":
             ran = program.run_processes(isolation, run_ahead and watch is None, options)
@@ -288,14 +291,15 @@ def _isolation(
     isolate: Sequence[str | tuple[Any, str]],
     device: str,
     watch: str | None,
-    seats: str,
+    in_one_process: bool,
+    compiles: bool,
 ) -> Iterator[Swap]:
     patches = Patches()
     environment = Environment(variables)
     handlers = HandlerLists()
     with isolated_groups(), sharding_caches.own_strategies():
         try:
-            catalogue.install(patches, in_one_process=seats == "threads")
+            catalogue.install(patches, in_one_process, compiles)
             if device == "cuda":
                 cuda.install(patches)
             if watch is not None:

@@ -27,6 +27,7 @@ class Facts:
     made_groups: bool = False
     unwatched: dict[str, str] = field(default_factory=dict)
     has_started_threads: bool = False
+    imported: list[str] = field(default_factory=list)
 
 
 class RankDesk:
@@ -73,7 +74,7 @@ class Seats:
         for seat in list(self._waiting):
             if seat.desk.all_have_completed():
                 self._waiting.remove(seat)
-                seat.answer(True, (True, None))
+                seat.answer(True, (True, seat.awaited_source()))
                 seat.was_answered = True
 
     def begin_wait(self, seat: Seat) -> None:
@@ -93,6 +94,7 @@ class Seat:
         self._seats = seats
         self._channel = channel
         self._error: CarriedError | None = None
+        self._awaited: _core.Operation | None = None
 
     def serve(self) -> Any:
         """Performs requests until the program ends, and returns its value. Raises what it raised,
@@ -218,12 +220,17 @@ class Seat:
         operation = self.desk.operations[number]
         if timeout is not None or not self.desk.runs_ahead:
             return operation.wait(timeout), operation.source
+        self._awaited = operation
         self._seats.begin_wait(self)
         self._seats.let_run_ahead()
         try:
             return operation.wait(), operation.source
         finally:
             self._seats.end_wait(self)
+
+    def awaited_source(self) -> int | None:
+        """The sender of the receive that the process waits for, and which has completed."""
+        return None if self._awaited is None else self._awaited.source
 
     def _wait_late(self, number: int, place: Any) -> None:
         """Waits for a complete operation for which the process has not waited, to run ahead."""

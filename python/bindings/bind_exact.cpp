@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include "core/arithmetic/companions/exact_values.h"
 #include "core/arithmetic/functions.h"
@@ -11,6 +12,7 @@
 #include "python/bindings/bindings.h"
 #include "python/bindings/torch/exact_products.h"
 #include "python/bindings/torch/torch_array.h"
+#include "python/bindings/torch/values_state.h"
 
 namespace nb = nanobind;
 
@@ -196,7 +198,10 @@ void bind_values(nb::module_& module) {
           nb::arg("tensor"), "Says whether a tensor has the bits that round_into would write.")
       .def("ratio", &ratio_of, nb::arg("index"),
            "One finite value as a numerator over a denominator.",
-           nb::sig("def ratio(self, index: int) -> tuple[int, int]"));
+           nb::sig("def ratio(self, index: int) -> tuple[int, int]"))
+      .def("__getstate__", &state_of)
+      .def("__setstate__",
+           [](Values& self, const ValuesState& state) { new (&self) Values(values_of(state)); });
 }
 
 }  // namespace

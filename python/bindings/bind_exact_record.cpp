@@ -28,6 +28,14 @@ void bind_exact_record(nb::module_& module) {
           nb::arg("tensor"), nb::arg("values"),
           "Rounds values into the elements, and keeps those that aren't their elements.")
       .def(
+          "keep",
+          [](ExactRecord& self, nb::handle tensor, const ExactValues& values) {
+            self.keep(elements_of_storage(tensor), values);
+          },
+          nb::arg("tensor"), nb::arg("values"),
+          "Keeps values behind elements that are written already, but for those whose bits are\n"
+          "others.")
+      .def(
           "drop", [](ExactRecord& self, nb::handle tensor) { self.drop(bytes_of_storage(tensor)); },
           nb::arg("tensor"), "Ends what stands behind the elements, of any dtype.")
       .def_prop_ro("nbytes", &ExactRecord::nbytes);

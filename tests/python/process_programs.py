@@ -100,16 +100,16 @@ def distributed_tensors() -> list[torch.Tensor]:
     return [product.full_tensor(), moved.full_tensor()]
 
 
-def takes_results_as_they_come() -> list[int]:
-    """Depends on the order of messages."""
+def takes_results_as_they_come() -> list[tuple[int, int]]:
+    """Depends on the order of messages: their contents and senders."""
     if dist.get_rank() != 0:
         dist.send(torch.tensor([dist.get_rank()]), 0)
         return []
     found = []
     for _ in range(dist.get_world_size() - 1):
         piece = torch.zeros(1, dtype=torch.int64)
-        dist.recv(piece)
-        found.append(int(piece))
+        sender = dist.recv(piece)
+        found.append((int(piece), sender))
     return found
 
 

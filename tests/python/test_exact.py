@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 from fractions import Fraction
+from typing import Any
 
 import pytest
 import torch
@@ -376,3 +378,36 @@ def test_complex_elements_are_two_values() -> None:
     out = torch.zeros(2, 2, dtype=torch.complex64)[:, 0]
     values.scaled(0.5).round_into(out)
     assert torch.equal(out, elements / 2)
+
+
+def test_pickles_are_the_values() -> None:
+    """Would fail if a value that one or two doubles can't hold, a divisor, a root or the sign of a
+    zero were lost between processes.
+    """
+    numbers = torch.tensor([1e300, -0.0, 3.0, 1e-300, torch.inf, torch.nan], dtype=torch.float64)
+    own = Values.of(numbers)
+    small = Values.of(torch.tensor([1.0, 1e-200, 1e-16, 5.0, 1.0, 1.0], dtype=torch.float64))
+    for values in (own, own.plus(small), own.plus(small).divided(7), Values.zeros(0),
+                   Values.of(numbers.abs()).root()):  # fmt: skip
+        copy = pickle.loads(pickle.dumps(values))
+        assert copy.count == values.count
+        assert (copy.divisor, copy.is_root) == (values.divisor, values.is_root)
+        assert copy.nbytes == values.nbytes
+        assert pickle.dumps(copy) == pickle.dumps(values)
+        element = torch.zeros(values.count, dtype=torch.float64)
+        copy.round_into(element)
+        assert values.equals(element)
+        if not values.is_root and values.count:
+            assert copy.ratio(0) == values.ratio(0) and copy.ratio(3) == values.ratio(3)
+
+
+def test_pickles_that_are_cut_off_are_refused() -> None:
+    """Would fail if parts of other lengths were read beyond their ends."""
+    state = Values.of(torch.tensor([1e300])).plus(Values.of(torch.tensor([1e-30]))).__getstate__()
+    empty = Values.__new__(Values)
+    for part, wrong in ((0, state[0] + b"x"), (1, bytes(24)), (2, bytes(16)), (3, b"1234" * 3),
+                        (5, 0)):  # fmt: skip
+        changed: list[Any] = list(state)
+        changed[part] = wrong
+        with pytest.raises(ValueError, match="a state of values: expected"):
+            empty.__setstate__(tuple(changed))  # type: ignore[arg-type]

@@ -56,6 +56,16 @@ def test_writes_through_strides() -> None:
     assert fractions(record.read(whole)) == [x for row in expected for x in row]
 
 
+def test_values_are_kept_behind_elements_that_are_there() -> None:
+    """If this fails, keep writes elements, or keeps a value behind another one's element."""
+    whole = torch.tensor([1 / 3, 2 / 3, 5.0, 4 / 3])
+    before = whole.clone()
+    record = record_of(whole)
+    record.keep(whole, thirds(4))
+    assert same_bits(whole, before)
+    assert fractions(record.read(whole)) == [Fraction(1, 3), Fraction(2, 3), 5, Fraction(4, 3)]
+
+
 def test_other_writes_end_values() -> None:
     """If this fails, a value outlives its element."""
     whole = torch.zeros(4)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from simmesh.one_device.layout import Layout, layouts_of
 from simmesh.one_device.script import Script
-from simmesh.spmd import SpmdFailure, spmd_run
+from simmesh.spmd import SpmdFailure, settings, spmd_run
 
 if TYPE_CHECKING:
     from simmesh.one_device.notebook import Notebook
@@ -240,19 +240,23 @@ def observe(
     notebooks = [Notebook() for _ in range(layout.ranks)]
     for notebook, listener in zip(notebooks, listeners):
         notebook.listener = listener
+    chosen = {"local": "exact", "seats": settings.seats, **options}
+    returns = chosen["seats"] == "processes"
 
-    def body() -> None:
+    def body() -> tuple[Notebook, Any] | None:
         import torch.distributed as dist
 
         mesh = init_device_mesh("cpu", layout.sizes, mesh_dim_names=layout.names)
-        run_observed(program, mesh, notebooks[dist.get_rank()])
+        notebook = notebooks[dist.get_rank()]
+        run_observed(program, mesh, notebook)
+        return _sent(notebook) if returns else None
 
-    chosen = {"local": "exact", **options}
     with observed_calls():
         if isinstance(program, Script):
-            outcome = _run_script(program, layout, chosen, notebooks)
+            ran = _run_script(program, layout, chosen, notebooks)
         else:
-            outcome = spmd_run(body, world_size=layout.ranks, **chosen).outcome
+            ran = spmd_run(body, world_size=layout.ranks, **chosen)
+    outcome = ran.outcome
     if not outcome.ok:
         where = f"on {layout.text}" if layout.ranks > 1 else "on one device"
         report = f"[one_device] the program failed {where}:\n{_without_call(outcome.report)}"
@@ -261,7 +265,23 @@ def observe(
         if hasattr(outcome.exception, "add_note"):
             outcome.exception.add_note(report)
         raise outcome.exception
+    for rank, sent in enumerate(ran.results):
+        if sent is not None:
+            _received(notebooks, rank, sent)
     return notebooks
+
+
+def _sent(notebook: Notebook) -> tuple[Notebook, Any]:
+    """What a rank that is a process returns: the notebook and the calls of its listener."""
+    return notebook, None if notebook.listener is None else notebook.listener.calls
+
+
+def _received(notebooks: list[Notebook], rank: int, sent: tuple[Notebook, Any]) -> None:
+    """Puts what the process of a rank noted into the notebooks and the rank's listener."""
+    listener = notebooks[rank].listener
+    notebooks[rank], calls = sent
+    if listener is not None:
+        listener.calls = calls
 
 
 def _run_script(
@@ -271,10 +291,13 @@ def _run_script(
     from simmesh.one_device.observing import run_observed
     from simmesh.torch import run
 
-    def body(rank: int) -> None:
-        run_observed(lambda mesh: script(rank), None, notebooks[rank])
+    returns = options["seats"] == "processes"
 
-    return run(body, layout.ranks, arithmetic="exact", **options).outcome
+    def body(rank: int) -> tuple[Notebook, Any] | None:
+        run_observed(lambda mesh: script(rank), None, notebooks[rank])
+        return _sent(notebooks[rank]) if returns else None
+
+    return run(body, layout.ranks, arithmetic="exact", **options)
 
 
 def _without_call(report: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -47,6 +48,11 @@ class Names:
         self._flat: dict[str, FlatParameter] = {}
         self._strays: set[str] = set()
         self.first_class = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The names of the roots, without the modules and parameters of the program."""
+        roots = dict(enumerate(self._roots.values()))
+        return {**vars(Names()), "_roots": roots, "first_class": self.first_class}
 
     @property
     def roots(self) -> list[str]:

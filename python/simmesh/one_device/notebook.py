@@ -124,6 +124,11 @@ class Notebook:
         self.stepped: list[Any] = []
         self.note_stepped: Callable[[], None] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a comparison asks of a notebook: no objects of the program."""
+        left: dict[str, Any] = {"listener": None, "owned": set(), "stepped": []}
+        return {**self.__dict__, **left, "note_stepped": None}
+
     @property
     def parameter_names(self) -> set[str]:
         """The names of the parameters of modules that were called."""

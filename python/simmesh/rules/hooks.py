@@ -114,7 +114,7 @@ def _derived(
         outputs = result if isinstance(result, (tuple, list)) else [result]
         return [_type_of(spmd, output, axis) for output in outputs]
 
-    ran = spmd_run(body, world_size=_RANKS)
+    ran = spmd_run(body, world_size=_RANKS, seats="threads")
     if not ran.outcome.ok:
         error = ran.outcome.exception
         return None, str(error or ran.outcome.message).split("\n")[0]

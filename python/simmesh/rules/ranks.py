@@ -127,7 +127,10 @@ class RankTrials:
     def _run(self, body: Callable[[], Any], ranks: int, schedule: str = "fifo") -> Any:
         from simmesh.spmd import spmd_run
 
-        return spmd_run(body, world_size=ranks, local=self.local, schedule=schedule)
+        # A rule takes many short runs, and their programs share what they compute.
+        return spmd_run(
+            body, world_size=ranks, local=self.local, schedule=schedule, seats="threads"
+        )
 
     def _run_whole(
         self, cases: list[_Case], rows: Sequence[Row], mesh: Sequence[int], along: int | None

@@ -121,7 +121,8 @@ def run(
         raise ValueError(
             f"[torch/run] ranks: expected 1 to {RANKS_MAX}, since each is a thread, got {ranks}"
         )
-    _expect_seats(seats, local)
+    if seats not in SEATS:
+        raise ValueError(f"[torch/run] seats: expected {' or '.join(SEATS)}, got {seats!r}")
     schedule = Schedule(schedule) if isinstance(schedule, str) else schedule
     variables = environment or (lambda rank: torchrun_environment(rank, ranks))
     timeout = options.setdefault("timeout", 60.0)
@@ -132,7 +133,10 @@ def run(
         body, shared, functools.partial(_operators, local, check_accesses, device, watch)
     )
     options.update(ranks=ranks, schedule=schedule.text, seed=schedule.seed)
-    isolation = functools.partial(_isolation, shared, variables, isolate, device, watch, seats)
+    # A compiler would not see the operators of these modes.
+    compiles = seats == "processes" and local == "plain" and device == "cpu"
+    state = variables, isolate, device, watch, seats == "threads", compiles
+    isolation = functools.partial(_isolation, shared, *state)
     with _ONE_RUN:
         if seats == "processes":
             ran = program.run_processes(isolation, run_ahead and watch is None, options)
@@ -149,17 +153,6 @@ def run(
     if ran.outcome.kind == "blocked" and ran.outcome.rank in program.threads:
         end_at_exit(program.threads[ran.outcome.rank])
     return ran
-
-
-def _expect_seats(seats: str, local: str) -> None:
-    """Raises ValueError for seats that there aren't, and for options that they don't have."""
-    if seats not in SEATS:
-        raise ValueError(f"[torch/run] seats: expected {' or '.join(SEATS)}, got {seats!r}")
-    if seats == "processes" and local == "exact":
-        raise ValueError(
-            "[torch/run] seats: expected 'threads' with local='exact', whose exact values ranks "
-            "exchange in one process, got 'processes'"
-        )
 
 
 class _Program:
@@ -298,14 +291,15 @@ def _isolation(
     isolate: Sequence[str | tuple[Any, str]],
     device: str,
     watch: str | None,
-    seats: str,
+    in_one_process: bool,
+    compiles: bool,
 ) -> Iterator[Swap]:
     patches = Patches()
     environment = Environment(variables)
     handlers = HandlerLists()
     with isolated_groups(), sharding_caches.own_strategies():
         try:
-            catalogue.install(patches, in_one_process=seats == "threads")
+            catalogue.install(patches, in_one_process, compiles)
             if device == "cuda":
                 cuda.install(patches)
             if watch is not None:

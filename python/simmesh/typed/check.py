@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
-import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 
 from simmesh.one_device.layout import Layout, layouts_of
@@ -97,10 +96,8 @@ def _observe(
     __tracebackhide__ = True
     from simmesh.typed.spmd_types_reader import observed_package
 
-    recorders = [Recorder(is_whole) for _ in range(layout.ranks)]
-
-    def body() -> None:
-        recorder = recorders[dist.get_rank()]
+    def body() -> dict[Key, Entry]:
+        recorder = Recorder(is_whole)
         mesh = None
         if takes_mesh:
             mesh = init_device_mesh("cpu", layout.sizes, mesh_dim_names=layout.names)
@@ -108,11 +105,13 @@ def _observe(
         current = nullcontext() if mode is None or mesh is None else set_current_mesh(mesh)
         with recorder.recording(), current, typed:
             program(*([mesh] if takes_mesh else []))
+        return recorder.typed_entries()
 
     with observed_package():
-        outcome = spmd_run(body, world_size=layout.ranks, **{"local": "exact", **options}).outcome
+        ran = spmd_run(body, world_size=layout.ranks, **{"local": "exact", **options})
+    outcome = ran.outcome
     if outcome.ok:
-        return [each.typed_entries() for each in recorders]
+        return ran.results
     report = f"[typed] the program failed on {layout.text}:\n{outcome.report}"
     if outcome.exception is None:
         raise SpmdFailure(report)

@@ -65,7 +65,7 @@ def run_on_ranks(call: Call, mesh: Sequence[int], placements: Placements) -> Mis
         return [_gathered(each) for each in outputs], [_gathered(each) for each in changed]
 
     try:
-        ran = spmd_run(program, world_size=len(places))
+        ran = spmd_run(program, world_size=len(places), seats="threads")
     except Exception as error:
         raise RuntimeError(f"{type(error).__name__}: {_first_line(error)}") from None
     if not ran.outcome.ok:

@@ -19,6 +19,7 @@ def one_device(function: Callable[..., Any], *arguments: Any, **options: Any) ->
     """
     from simmesh.spmd import spmd_run
 
+    options = {"seats": "threads", **options}
     ran = spmd_run(function, *arguments, world_size=1, local="exact", **options)
     if not ran.outcome.ok:
         if ran.outcome.exception is not None:

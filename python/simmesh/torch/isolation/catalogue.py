@@ -86,14 +86,13 @@ _PATCHED = (
 
 _INSTALLED: tuple[Any, ...] = (
     gloo_groups, locks, mocks, process_locks, threads, async_save, context_parallel,
-    copied_views, reduction, rank_future, host_stores, clock, waiting, compilation, profiler,
-    process_id, entropy, entry_points, rank_logging, environment, working_directory, packages,
-    pickles, plans, sharding_caches,
+    copied_views, reduction, rank_future, host_stores, clock, waiting, profiler, process_id,
+    entropy, entry_points, rank_logging, environment, working_directory, packages, pickles, plans,
+    sharding_caches,
 )  # fmt: skip
 # A rank that is a process has these for itself.
 _OF_ONE_PROCESS = (
-    mocks, process_locks, compilation, profiler, process_id, working_directory, plans,
-    sharding_caches,
+    mocks, process_locks, profiler, process_id, working_directory, plans, sharding_caches,
 )  # fmt: skip
 
 
@@ -155,9 +154,10 @@ def _watched() -> Watched:
     return Watched(owners)
 
 
-def install(patches: Patches, in_one_process: bool = True) -> None:
+def install(patches: Patches, in_one_process: bool = True, compiles: bool = False) -> None:
     """Replaces, for ranks, functions that would block the process or open a file or port; for ranks
-    ``in_one_process`` also those that use what a process has one of.
+    ``in_one_process`` also those that use what a process has one of. Unless a rank ``compiles``,
+    what it compiles runs as it is written.
     """
     replacements: list[tuple[str, Callable[..., Any]]] = [
         ("rendezvous", groups.rendezvous),
@@ -183,3 +183,5 @@ def install(patches: Patches, in_one_process: bool = True) -> None:
     for module in _INSTALLED:
         if in_one_process or module not in _OF_ONE_PROCESS:
             module.install(patches)
+    if not compiles:
+        compilation.install(patches)

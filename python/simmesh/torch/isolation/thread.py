@@ -67,10 +67,13 @@ _each_has_groups = True
 
 
 def share_groups() -> None:
-    """Lets the threads of this process, which is one rank, have one C++ registry of groups."""
+    """Lets the threads of this process, which is one rank, have one C++ registry of groups, without
+    those of the process from which it was forked.
+    """
     global _each_has_groups
     _each_has_groups = False
     torch._C._distributed_c10d._set_thread_isolation_mode(False)
+    _unregister_all_process_groups()
 
 
 @contextmanager

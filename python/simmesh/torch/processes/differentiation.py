@@ -24,8 +24,16 @@ def note_backward_pass() -> None:
     _has_differentiated = True
 
 
+def settle_thread_pool(threads: int) -> None:
+    """Lets PyTorch make its pool of threads anew in a child. The threads that the first backward
+    pass starts would do so at the same time, and some would find no pool.
+    """
+    torch.set_num_threads(threads)
+
+
 def can_differentiate() -> bool:
     """False in the child of a process that has made a backward pass, which PyTorch forbids."""
+    settle_thread_pool(1)
     try:
         with torch.enable_grad(), torch.inference_mode(False):
             torch.ones((), requires_grad=True).backward()
@@ -40,7 +48,10 @@ def fork_for_training() -> int:
     """
     if not _has_differentiated and not _trial_child_can_differentiate():
         note_backward_pass()
-    return int(_core.fork_process(_has_differentiated))
+    child = int(_core.fork_process(_has_differentiated))
+    if child == 0:
+        settle_thread_pool(torch.get_num_threads())
+    return child
 
 
 def _trial_child_can_differentiate() -> bool:

@@ -12,7 +12,7 @@ import ctypes
 import mmap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 #: Bytes of address space for each rank. Pages are taken as they are used.
 RESERVED = 1 << 38
@@ -33,13 +33,35 @@ def address_of(memory: mmap.mmap) -> int:
 
 
 @dataclass(frozen=True)
+class SharedStorage:
+    """The shared memory of one storage, with what the core asks of a storage. Each use of the
+    memory has another number.
+    """
+
+    number: int
+    address: int
+    size: int
+
+    @property
+    def _cdata(self) -> int:
+        return self.address
+
+    def data_ptr(self) -> int:
+        return self.address
+
+
+@dataclass(frozen=True)
 class SharedArray:
-    """A tensor's elements in shared memory, with what the core asks of a tensor."""
+    """A tensor's elements in shared memory, with what the core asks of a tensor.
+
+    ``storage`` is there for elements behind which exact values may stand.
+    """
 
     address: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: Any
+    storage: SharedStorage | None = None
 
     def data_ptr(self) -> int:
         return self.address
@@ -47,14 +69,24 @@ class SharedArray:
     def stride(self) -> tuple[int, ...]:
         return self.strides
 
+    def untyped_storage(self) -> SharedStorage | None:
+        return self.storage
+
 
 @dataclass
 class _Block:
     """The shared memory of one storage, and the number of operations under way that use it."""
 
-    address: int
-    size: int
+    storage: SharedStorage
     uses: int = 0
+
+
+class CarriedTensors(Protocol):
+    """The exact values behind the tensors of an operation."""
+
+    def changed(self) -> list[bytes | None] | None: ...
+
+    def take(self, results: Sequence[bytes | None]) -> None: ...
 
 
 @dataclass
@@ -65,6 +97,7 @@ class _Operation:
     outputs: list[tuple[int, int, int]]
     storages: list[int]
     tensors: Sequence[Any]
+    carried: CarriedTensors | None = None
     has_started: bool = False
 
 
@@ -82,14 +115,15 @@ class OperandMemory:
         self._blocks: dict[int, _Block] = {}
         self._operations: dict[int, _Operation] = {}
         self._count = 0
+        self._uses = 0
 
     def add(
-        self, inputs: Sequence[Any], outputs: Sequence[Any]
+        self, inputs: Sequence[Any], outputs: Sequence[Any], carried: CarriedTensors | None = None
     ) -> tuple[int, list[SharedArray], list[SharedArray]]:
         """Finds the places of an operation's tensors, and copies its operands there. Returns the
         number of the operation, which is under way from now on.
         """
-        operation = _Operation([], [], [], [*inputs, *outputs])
+        operation = _Operation([], [], [], [*inputs, *outputs], carried)
         given = [self._place(tensor, operation, operation.inputs) for tensor in inputs]
         taken = [self._place(tensor, operation, operation.outputs) for tensor in outputs]
         for own, shared, size in operation.inputs:
@@ -116,19 +150,30 @@ class OperandMemory:
         if operation is not None:
             self._release(operation)
 
-    def give(self) -> None:
-        """Copies the operands of all operations under way, as they are now."""
-        for operation in self._operations.values():
-            for own, shared, size in operation.inputs if operation.has_started else ():
+    def give(self) -> dict[int, list[bytes | None]]:
+        """Copies the operands of all operations under way, as they are now. Returns the exact
+        values that changed, by the number of the operation.
+        """
+        values = {}
+        for number, operation in self._operations.items():
+            if not operation.has_started:
+                continue
+            for own, shared, size in operation.inputs:
                 _copy(shared, own, size)
+            changed = None if operation.carried is None else operation.carried.changed()
+            if changed is not None:
+                values[number] = changed
+        return values
 
-    def take(self, completed: Sequence[int]) -> None:
-        """Copies the results of operations that completed."""
-        for number in completed:
+    def take(self, completed: Sequence[tuple[int, Sequence[bytes | None]]]) -> None:
+        """Copies the results of operations that completed, and takes their exact values."""
+        for number, results in completed:
             operation = self._operations.pop(number, None)
             if operation is not None:
                 for own, shared, size in operation.outputs:
                     _copy(own, shared, size)
+                if operation.carried is not None:
+                    operation.carried.take(results)
                 self._release(operation)
 
     def _place(
@@ -142,17 +187,20 @@ class OperandMemory:
         block = self._blocks.get(begin)
         if block is None:
             size = _size_class(storage.nbytes())
-            block = self._blocks[begin] = _Block(self._allocate(size), size)
+            self._uses += 1
+            block = _Block(SharedStorage(self._uses, self._allocate(size), size))
+            self._blocks[begin] = block
         block.uses += 1
         operation.storages.append(begin)
         own = tensor.data_ptr()
-        shared = block.address + own - begin
+        shared = block.storage.address + own - begin
         if tensor.is_contiguous():
             parts.append((own, shared, tensor.numel() * tensor.element_size()))
         else:
             for offset, size in _runs(shape, strides, tensor.element_size()):
                 parts.append((own + offset, shared + offset, size))
-        return SharedArray(shared, shape, strides, tensor.dtype)
+        used = None if operation.carried is None else block.storage
+        return SharedArray(shared, shape, strides, tensor.dtype, used)
 
     def _allocate(self, size: int) -> int:
         free = self._free.get(size)
@@ -171,7 +219,8 @@ class OperandMemory:
             block = self._blocks[begin]
             block.uses -= 1
             if block.uses == 0:
-                self._free.setdefault(block.size, []).append(block.address)
+                memory = block.storage
+                self._free.setdefault(memory.size, []).append(memory.address)
                 del self._blocks[begin]
 
 

@@ -21,7 +21,11 @@ from simmesh.torch.internal_files import internal_files
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.processes.carried_error import carried, revived
 from simmesh.torch.processes.channel import Channel, ChannelClosed
+from simmesh.torch.processes.exact_operands import CarriedOperation
 from simmesh.torch.processes.operand_memory import OperandMemory
+
+#: Records of exact values behind tensors, None behind which nothing is kept.
+Records = Sequence[Any]
 
 # Functions that the seat calls as they are.
 _OF_SEAT = (
@@ -88,19 +92,25 @@ class RankCore:
 
     def ask(self, name: str, *arguments: Any, **options: Any) -> Any:
         """Lets the seat perform a request, and returns or raises its answer."""
-        self.memory.give()
-        self._send(("call", name, arguments, options, self.place()))
+        values = self.memory.give()
+        self._send(("call", name, arguments, options, self.place(), values))
         return self._receive_answer()
 
     def start(
         self, name: str, group: int, inputs: Sequence[Any], outputs: Sequence[Any], *more: Any,
-        **options: Any,
+        records: tuple[Records, Records] = ((), ()), **options: Any,
     ) -> RankOperation:  # fmt: skip
-        """Lets the seat start an operation on tensors."""
-        self.memory.give()
-        number, *arrays = self.memory.add(inputs, outputs)
+        """Lets the seat start an operation on tensors. It carries exact values if there are
+        ``records`` of the operands and the results, or None in place of one.
+        """
+        values = self.memory.give()
+        carried = CarriedOperation(inputs, outputs, *records) if any(records) else None
+        if carried is not None:
+            options["carried"] = carried.start()
+        number, *arrays = self.memory.add(inputs, outputs, carried)
+        arguments = (number, group, *arrays, *more)
         try:
-            self._send(("call", name, (number, group, *arrays, *more), options, self.place()))
+            self._send(("call", name, arguments, options, self.place(), values))
             self._receive_answer()
         except BaseException:
             self.memory.drop(number)
@@ -218,17 +228,23 @@ class RankGroup:
         self._number, self.rank, self.size, self.name = core.ask("group", list(members), name)
 
     def collective(
-        self, op: str, inputs: Sequence[Any], outputs: Sequence[Any], **options: Any
-    ) -> RankOperation:
-        return self._core.start("collective", self._number, inputs, outputs, op, **options)
+        self, op: str, inputs: Sequence[Any], outputs: Sequence[Any], *,
+        input_records: Records = (), output_records: Records = (), **options: Any,
+    ) -> RankOperation:  # fmt: skip
+        records = input_records, output_records
+        return self._core.start(
+            "collective", self._number, inputs, outputs, op, records=records, **options
+        )
 
     def send(self, tensor: Any, peer: int, tag: int = 0, record: Any = None) -> RankOperation:
-        return self._core.start("send", self._number, [tensor], [], peer, tag)
+        records = [record] * (record is not None), ()
+        return self._core.start("send", self._number, [tensor], [], peer, tag, records=records)
 
     def recv(
         self, tensor: Any, peer: int | None, tag: int = 0, record: Any = None
     ) -> RankOperation:
-        return self._core.start("recv", self._number, [], [tensor], peer, tag)
+        records = (), [record] * (record is not None)
+        return self._core.start("recv", self._number, [], [tensor], peer, tag, records=records)
 
 
 class RankOperation:

@@ -13,6 +13,7 @@ from simmesh.torch.processes.differentiation import (
     has_differentiated,
     note_backward_pass,
 )
+from simmesh.torch.processes.imports import import_all
 from simmesh.torch.processes.operand_memory import address_of, shared_map
 from simmesh.torch.processes.rank_process import RankProcess
 from simmesh.torch.processes.rank_program import run_program
@@ -63,48 +64,55 @@ class RankProcesses:
         return calls, any(each.made_groups for each in facts), _unwatched(facts)
 
     def end(self) -> None:
-        """Ends the processes that are left, and frees the memory of all."""
+        """Ends the processes that are left, and frees the memory of all. The next run starts with
+        the modules of libraries that these have imported.
+        """
         for desk in self._desks:
             desk.process.end()
+        for desk in self._desks:
+            import_all(desk.facts.imported)
 
     def _fork_rank(
         self, rank: int, body: Callable[[int], Any], enter: Callable[[int], None]
     ) -> RankProcess:
+        """Forks the process of a rank. That of the first one says whether it may make backward
+        passes; the others are forked as it was, from the same process.
+        """
+        if rank > 0:
+            return self._start(rank, body, enter, is_asked=False)
         if not has_differentiated():
-            process = self._try_fork(rank, body, enter, without_handlers=False)
-            if process is not None:
+            process = self._start(rank, body, enter, is_asked=True)
+            if process.receive(process.channel, self._timeout):
                 return process
+            process.end()
             note_backward_pass()
-        process = self._try_fork(rank, body, enter, without_handlers=True)
-        if process is None:
+        process = self._start(rank, body, enter, is_asked=True)
+        if not process.receive(process.channel, self._timeout):
+            process.end()
             raise RuntimeError(
                 "[torch/processes] seats: expected a process that can make backward passes, got "
                 "one that PyTorch forbids them, since this process has made one before"
             )
         return process
 
-    def _try_fork(
-        self, rank: int, body: Callable[[int], Any], enter: Callable[[int], None],
-        without_handlers: bool,
-    ) -> RankProcess | None:  # fmt: skip
+    def _start(
+        self, rank: int, body: Callable[[int], Any], enter: Callable[[int], None], is_asked: bool
+    ) -> RankProcess:
         memory = shared_map()
         address = address_of(memory)
         calls = os.memfd_create(f"calls of rank {rank}")
         ours, theirs = channel_pair()
-        pid = _core.fork_process(without_handlers)
+        pid = _core.fork_process(has_differentiated())
         if pid == 0:
             self._close_others(ours)
-            is_fit = can_differentiate()
-            theirs.send(is_fit)
-            if not is_fit:
-                os._exit(0)
+            if is_asked:
+                is_fit = can_differentiate()
+                theirs.send(is_fit)
+                if not is_fit:
+                    os._exit(0)
             run_program(rank, theirs, address, calls, self._run_ahead, body, enter)
         theirs.close()
-        process = RankProcess(rank, pid, ours, memory, calls)
-        if process.receive(ours, self._timeout):
-            return process
-        process.end()
-        return None
+        return RankProcess(rank, pid, ours, memory, calls)
 
     def _close_others(self, ours: Channel) -> None:
         ours.close()
@@ -113,7 +121,7 @@ class RankProcesses:
 
 
 # The first answer of a seat: a value, no operations that completed, and the run's begin.
-_BEGIN: tuple[bool, Any, list[int], float] = (True, None, [], 0.0)
+_BEGIN: tuple[bool, Any, list[Any], float] = (True, None, [], 0.0)
 
 
 def _unwatched(facts: list[Facts]) -> tuple[str, ...]:

@@ -15,8 +15,6 @@ import sys
 from multiprocessing import util
 from typing import Any, Callable
 
-import torch
-
 from simmesh import _core
 from simmesh.torch import rank_state
 from simmesh.torch.isolation.patches import Patches
@@ -24,6 +22,8 @@ from simmesh.torch.isolation.thread import share_groups
 from simmesh.torch.processes import shared_services
 from simmesh.torch.processes.carried_error import carried
 from simmesh.torch.processes.channel import Channel, ChannelClosed
+from simmesh.torch.processes.differentiation import settle_thread_pool
+from simmesh.torch.processes.imports import imported_since
 from simmesh.torch.processes.operand_memory import OperandMemory
 from simmesh.torch.processes.rank_core import RankCore
 from simmesh.torch.processes.rank_process import SHOW_CALLS
@@ -54,7 +54,7 @@ def run_program(
         for name, value in os.environ.items():
             os.putenv(name, value)
         core.begin()
-        channel.send_bytes(_message_of(lambda: body(rank)))
+        channel.send_bytes(_message_of(lambda: body(rank), list(sys.modules)))
         flush_c_streams()
         status = 0
     except ChannelClosed:
@@ -69,21 +69,24 @@ def run_program(
 _exit = os._exit
 
 
-def _message_of(program: Callable[[], Any]) -> bytes:
-    """Runs the program, and returns the message of its end."""
+def _message_of(program: Callable[[], Any], modules: list[str]) -> bytes:
+    """Runs the program, and returns the message of its end. ``modules`` were there before it."""
     try:
         value = program()
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException as error:
-        return pickle.dumps(("end", False, carried(error), _facts()))
-    return pickle.dumps(("end", True, sent_value(value), _facts()))
+        return pickle.dumps(("end", False, carried(error), _facts(modules)))
+    return pickle.dumps(("end", True, sent_value(value), _facts(modules)))
 
 
-def _facts() -> Facts:
+def _facts(modules: list[str]) -> Facts:
     state = rank_state.of_rank()
     has_threads = state.has_started_threads or bool(state.foreign)
-    return Facts(state.calls, bool(state.groups), state.shared.unwatched, has_threads)
+    return Facts(
+        state.calls, bool(state.groups), state.shared.unwatched, has_threads,
+        imported_since(modules),
+    )  # fmt: skip
 
 
 def _become_own_process(calls: int) -> None:
@@ -98,7 +101,7 @@ def _become_own_process(calls: int) -> None:
     faulthandler.disable()
     faulthandler.enable(calls)
     faulthandler.register(SHOW_CALLS, calls)
-    torch.set_num_threads(1)
+    settle_thread_pool(1)
     share_groups()
 
     def exit_with_calls(status: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
@@ -13,6 +13,7 @@ from simmesh import _core
 from simmesh.torch import monitored_barrier, rank_state
 from simmesh.torch.processes.carried_error import CarriedError, carried, revived
 from simmesh.torch.processes.channel import Channel, ChannelClosed, channel_pair
+from simmesh.torch.processes.exact_operands import BlockRecords, Carried, CarriedStart
 from simmesh.torch.processes.operand_memory import SharedArray
 from simmesh.torch.processes.rank_process import RankProcess, RankProcessEnded
 from simmesh.torch.store_keys import StoreKeys
@@ -26,6 +27,7 @@ class Facts:
     made_groups: bool = False
     unwatched: dict[str, str] = field(default_factory=dict)
     has_started_threads: bool = False
+    imported: list[str] = field(default_factory=list)
 
 
 class RankDesk:
@@ -37,6 +39,7 @@ class RankDesk:
         self.runs_ahead = runs_ahead
         self.groups: list[_core.Group] = []
         self.operations: dict[int, _core.Operation] = {}
+        self.records = BlockRecords()
         self.facts = Facts()
         self.is_over = False
         self._under_way: dict[int, None] = {}
@@ -46,12 +49,12 @@ class RankDesk:
         self.operations[number] = operation
         self._under_way[number] = None
 
-    def completed(self) -> list[int]:
-        """The operations that completed since the last call."""
+    def completed(self) -> list[tuple[int, list[Carried]]]:
+        """The operations that completed since the last call, with exact values of results."""
         found = [each for each in self._under_way if self.operations[each].has_completed]
         for each in found:
             del self._under_way[each]
-        return found
+        return [(each, self.records.end(each)) for each in found]
 
     def all_have_completed(self) -> bool:
         """True if no operation of the rank is under way."""
@@ -71,7 +74,7 @@ class Seats:
         for seat in list(self._waiting):
             if seat.desk.all_have_completed():
                 self._waiting.remove(seat)
-                seat.answer(True, (True, None))
+                seat.answer(True, (True, seat.awaited_source()))
                 seat.was_answered = True
 
     def begin_wait(self, seat: Seat) -> None:
@@ -91,6 +94,7 @@ class Seat:
         self._seats = seats
         self._channel = channel
         self._error: CarriedError | None = None
+        self._awaited: _core.Operation | None = None
 
     def serve(self) -> Any:
         """Performs requests until the program ends, and returns its value. Raises what it raised,
@@ -133,10 +137,12 @@ class Seat:
             self._channel.send((is_value, value, self.desk.completed(), _core.virtual_time()))
 
     def _perform(
-        self, name: str, arguments: tuple[Any, ...], options: dict[str, Any], place: Any
-    ) -> None:
+        self, name: str, arguments: tuple[Any, ...], options: dict[str, Any], place: Any,
+        values: dict[int, list[Carried]],
+    ) -> None:  # fmt: skip
         self.desk.process.last_request = f"{_in_words(name, arguments)} at {place[0]}:{place[1]}"
         _core.set_place_of_thread(*place)
+        self.desk.records.update(values)
         self.was_answered = False
         try:
             if self._error is not None:
@@ -165,26 +171,46 @@ class Seat:
 
     def collective(
         self, number: int, group: int, inputs: list[SharedArray], outputs: list[SharedArray],
-        op: str, **options: Any,
+        op: str, carried: CarriedStart | None = None, **options: Any,
     ) -> None:  # fmt: skip
-        options["yields"] = False
-        self._add(number, self.desk.groups[group].collective(op, inputs, outputs, **options))
+        with self._carrying(number, inputs, outputs, carried) as (given, kept):
+            options.update(yields=False, input_records=given, output_records=kept)
+            self._add(number, self.desk.groups[group].collective(op, inputs, outputs, **options))
         if self.desk.runs_ahead and self.desk.all_have_completed():
             self.answer(True, None)
             self.was_answered = True
         _core.yield_now()
 
     def send(
-        self, number: int, group: int, inputs: Sequence[Any], outputs: Sequence[Any], peer: int,
-        tag: int,
+        self, number: int, group: int, inputs: list[SharedArray], outputs: list[SharedArray],
+        peer: int, tag: int, carried: CarriedStart | None = None,
     ) -> None:  # fmt: skip
-        self._add(number, self.desk.groups[group].send(inputs[0], peer, tag))
+        with self._carrying(number, inputs, outputs, carried) as (given, _):
+            record = given[0] if given else None
+            self._add(number, self.desk.groups[group].send(inputs[0], peer, tag, record))
 
     def recv(
-        self, number: int, group: int, inputs: Sequence[Any], outputs: Sequence[Any],
-        peer: int | None, tag: int,
+        self, number: int, group: int, inputs: list[SharedArray], outputs: list[SharedArray],
+        peer: int | None, tag: int, carried: CarriedStart | None = None,
     ) -> None:  # fmt: skip
-        self._add(number, self.desk.groups[group].recv(outputs[0], peer, tag))
+        with self._carrying(number, inputs, outputs, carried) as (_, kept):
+            record = kept[0] if kept else None
+            self._add(number, self.desk.groups[group].recv(outputs[0], peer, tag, record))
+
+    @contextlib.contextmanager
+    def _carrying(
+        self, number: int, inputs: list[SharedArray], outputs: list[SharedArray],
+        carried: CarriedStart | None,
+    ) -> Iterator[tuple[list[Any], list[Any]]]:  # fmt: skip
+        """The records of an operation that carries exact values; none for another."""
+        if carried is None:
+            yield [], []
+            return
+        try:
+            yield self.desk.records.start(number, inputs, outputs, carried)
+        except BaseException:
+            self.desk.records.end(number)
+            raise
 
     def _add(self, number: int, operation: _core.Operation) -> None:
         self.desk.add(number, operation)
@@ -194,12 +220,17 @@ class Seat:
         operation = self.desk.operations[number]
         if timeout is not None or not self.desk.runs_ahead:
             return operation.wait(timeout), operation.source
+        self._awaited = operation
         self._seats.begin_wait(self)
         self._seats.let_run_ahead()
         try:
             return operation.wait(), operation.source
         finally:
             self._seats.end_wait(self)
+
+    def awaited_source(self) -> int | None:
+        """The sender of the receive that the process waits for, and which has completed."""
+        return None if self._awaited is None else self._awaited.source
 
     def _wait_late(self, number: int, place: Any) -> None:
         """Waits for a complete operation for which the process has not waited, to run ahead."""

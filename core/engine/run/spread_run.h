@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <gsl/span>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/engine/options/world_options.h"
+#include "core/engine/reports/outcome.h"
+#include "core/engine/spread/spread.h"
+
+namespace simmesh {
+
+class Run;
+
+// SpreadRun is a run whose ranks are spread over processes: who owns which rank, and what the
+// processes tell each other. All processes make the same exchanges in the same order, so each
+// carries its number and name: a process that comes with another one has gone apart, and an error
+// says so.
+//
+// An error that all processes find alike ends its rank as usual. An error that only the owner of a
+// rank finds, such as an index that a kernel refuses, ends the run in all processes: see
+// tell_failure.
+class SpreadRun {
+ public:
+  // of returns that of a run, null where the run isn't spread.
+  static SpreadRun* of(Run& run);
+  // begin makes the run a spread one if a Spread is active and the world has data. Raises a
+  // ValueError for options that a spread world can't have.
+  static void begin(Run& run, const WorldOptions& options);
+
+  SpreadRun(Spread& spread, const WorldOptions& options, std::optional<int> owner_of_all);
+
+  int process() const { return spread_.number(); }
+  int processes() const { return spread_.count(); }
+  // owner returns the process that owns a rank, or the rank of a deputy.
+  int owner(RankId id) const;
+  bool owns(RankId id) const { return owner(id) == process(); }
+
+  // begin_exchange numbers what follows. All processes call it at the same place of the program,
+  // also those that send and get nothing there. Raises RankEnded if the run has ended because of
+  // another process.
+  void begin_exchange();
+  // exchange sends the parcels and returns the messages of the processes in `from`, in their order.
+  // Raises RankEnded as above, and a RuntimeError if another process is elsewhere in the program.
+  std::vector<ProcessBytes> exchange(std::string_view name, std::vector<Parcel> parcels,
+                                     gsl::span<const int> from);
+  // share returns the bytes that a process gives to all; the others give nothing. It is an exchange
+  // of its own.
+  ProcessBytes share(std::string_view name, int from, const ProcessBytes& bytes);
+
+  // tell_failure tells the others that a rank has ended by an error. If all of them say the same,
+  // the run goes on, since they go on alike. Else it is over here and there.
+  void tell_failure(RankId rank);
+  // is_over is true once the run only ends, because the processes have gone apart.
+  bool is_over() const { return is_over_; }
+
+  // Ending is what a process knows of the run at its end.
+  struct Ending {
+    std::optional<Failure> failure;
+    std::vector<std::uint64_t> hashes;  // of the data of each rank and deputy
+    std::uint64_t copies_on_write = 0;
+  };
+  // end returns what all processes know: hashes of the owners, sums, and the failure of the first
+  // rank that failed by itself. Called once, when no rank is left. Raises ProcessLost if one has
+  // ended.
+  Ending end(Ending own);
+
+ private:
+  enum class Kind : std::uint8_t { exchange, failure, end };
+  struct Frame {
+    Kind kind = Kind::exchange;
+    std::uint32_t run = 0;
+    std::uint64_t number = 0;
+    std::string name;
+    ProcessBytes payload;
+  };
+
+  ProcessBytes framed(Kind kind, std::string_view name, gsl::span<const std::byte> payload) const;
+  static Frame frame_of(gsl::span<const std::byte> bytes);
+  std::vector<int> others() const;
+  std::vector<ProcessBytes> transfer(gsl::span<const Parcel> parcels, gsl::span<const int> from);
+  void see(int process, const Frame& frame, std::string_view name);
+  ProcessBytes ending_bytes(const Ending& own) const;
+  void swap_endings(const ProcessBytes& own);
+
+  Spread& spread_;
+  const WorldOptions& options_;
+  std::optional<int> owner_of_all_;
+  std::uint32_t run_;
+  std::uint64_t number_ = 0;
+  bool is_over_ = false;
+  // True if the run is over because of what came from another process.
+  bool is_told_ = false;
+  std::vector<ProcessBytes> endings_;  // by process; empty until they have come
+  std::exception_ptr lost_;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "core/engine/schedules/schedule.h"
+#include "core/engine/spread/processes.h"
+
+namespace simmesh {
+
+// Spread spreads the ranks of Worlds over processes. Each process runs the whole program, with all
+// ranks, but a rank has data only in the process that owns it. Elsewhere it is a ghost, whose
+// tensors have shapes only. Since a run is determined by its program, all processes take the same
+// steps, and find the same deadlocks and mismatches, without a message between them. Only data
+// crosses. docs/processes.md has the algorithm and its costs.
+//
+//   std::unique_ptr<SocketProcesses> processes = SocketProcesses::fork(2);
+//   Spread spread(*processes);
+//   SpreadScope scope(spread);
+//   Outcome outcome = World({.ranks = 64}).run(body);   // the same hashes as in one process
+//
+// A World of shapes only has no data to spread. A World that a rank runs belongs to the owner of
+// that rank.
+class Spread {
+ public:
+  // OwnerOf returns the process that owns a rank of a World of so many ranks. It has to return the
+  // same in every process.
+  struct RankOfWorld {
+    RankId rank = 0;
+    std::size_t ranks = 1;
+  };
+  using OwnerOf = std::function<int(const RankOfWorld&)>;
+
+  // The processes must outlive the Spread. Without owner_of each process owns neighbouring ranks,
+  // in numbers that differ by one at most.
+  explicit Spread(Processes& processes, OwnerOf owner_of = nullptr);
+
+  Processes& processes() { return processes_; }
+  int number() const { return processes_.number(); }
+  int count() const { return processes_.count(); }
+  // owner_of returns the owner of a rank. Raises a ValueError for one that isn't there.
+  int owner_of(const RankOfWorld& rank) const;
+
+  // next_run and next_exchange number the runs and the exchanges of the program, from 1 on. All
+  // processes count alike.
+  std::uint32_t next_run() { return ++runs_; }
+  std::uint64_t next_exchange() { return ++exchanges_; }
+
+  // active returns the Spread of the innermost scope, null for none.
+  static Spread* active() { return active_; }
+
+ private:
+  friend class SpreadScope;
+
+  static inline Spread* active_ = nullptr;
+
+  Processes& processes_;
+  OwnerOf owner_of_;
+  std::uint32_t runs_ = 0;
+  std::uint64_t exchanges_ = 0;
+};
+
+// SpreadScope spreads the Worlds that run in its scope. One thread of the program makes scopes and
+// runs Worlds in them.
+class SpreadScope {
+ public:
+  explicit SpreadScope(Spread& spread) : outer_(Spread::active_) { Spread::active_ = &spread; }
+  ~SpreadScope() { Spread::active_ = outer_; }
+  SpreadScope(const SpreadScope&) = delete;
+  SpreadScope& operator=(const SpreadScope&) = delete;
+
+ private:
+  Spread* outer_;
+};
+
+}  // namespace simmesh

@@ -5,6 +5,8 @@
 #include "core/check/error.h"
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/reports/interrupt.h"
+#include "core/engine/spread/socket_processes.h"
+#include "core/engine/spread/world_spread.h"
 #include "gate/explain.h"
 #include "gate/judged_gates.h"
 #include "gate/page/gate_entry.h"
@@ -19,6 +21,7 @@
 #include "tools/report_option.h"
 #include "tools/run_options.h"
 #include "tools/shard_options.h"
+#include "tools/spread_work.h"
 #include "tools/terminal.h"
 #include "tools/united_reports.h"
 
@@ -29,6 +32,8 @@ namespace {
 struct RunArguments {
   std::vector<std::string> paths;
   bool explain = false;
+  std::int64_t processes = 1;
+  bool spread = false;
   std::string picture;
   TraceFolders folders;
   RunOptions run;
@@ -74,7 +79,7 @@ void take_shard(std::vector<GateFile>& gates, const std::optional<ShardResults>&
   gates = std::move(own);
 }
 
-void keep(ShardResults& keeps, const RunArguments& arguments,
+void keep(ShardResults keeps, const RunArguments& arguments,
           const std::vector<ReportBlock>& gates) {
   keeps.jobs = arguments.paths.size();
   keeps.inputs = input_hash(arguments.paths);
@@ -134,23 +139,28 @@ void write_report(const RunArguments& arguments, const std::vector<GateFile>& ga
   arguments.report.write(gates_report(reported, arguments.report.command()));
 }
 
-// All files are read before the first gate runs, and nothing is printed before the last has run.
-int run(const RunArguments& arguments, const RunWords& options) {
-  std::vector<GateFile> gates = read_gates(arguments);
-  std::optional<ShardResults> keeps = arguments.shard.begin();
-  take_shard(gates, keeps);
-  if (arguments.explain) {
-    for (const GateFile& gate : gates) fmt::print("{}", explain(gate));
-    return 0;
-  }
-  if (!options.trace_file.empty() && gates.size() != 1)
-    raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
-  expect_recordable(arguments.folders, gates);
-  expect_picture(arguments.picture, gates);
-  arguments.findings.begin();
-  arguments.report.expect_writable();
-  expect_runnable(gates, options,
-                  std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
+// A world that is spread is on one thread of each process.
+void expect_spreadable(const RunArguments& arguments, const RunWords& options) {
+  if (arguments.spread && Crew::present() == nullptr)
+    raise(ErrorKind::value_error, "tools/run",
+          "expected --spread under mpirun, whose processes share the ranks of a world, got it "
+          "without; --processes N makes processes of this machine");
+  if (arguments.processes > 1 && Crew::present() != nullptr)
+    raise(ErrorKind::value_error, "tools/run",
+          "expected --spread under mpirun, which has made the processes, got --processes {}",
+          arguments.processes);
+  if (arguments.processes == 1 && !arguments.spread) return;
+  const char* option = options.threads > 1 ? "--threads" : arguments.run.jobs > 1 ? "--jobs" : "";
+  if (*option != '\0')
+    raise(ErrorKind::value_error, "tools/run",
+          "expected no {}, got it: the ranks of a world are spread over processes, each of which has "
+          "one thread",
+          option);
+}
+
+// Runs gates and writes what is asked for; of processes that worlds are spread over, one writes.
+int run_gates(const std::vector<GateFile>& gates, const RunArguments& arguments,
+              const RunWords& options, const std::optional<ShardResults>& keeps) {
   std::vector<GateResult> results;
   std::vector<GateRecords> records(arguments.report.is_given() ? gates.size() : 0,
                                    {.limits = RecordLimits::each(gates.size())});
@@ -160,6 +170,10 @@ int run(const RunArguments& arguments, const RunWords& options) {
       {.count = gates.size(), .threads = std::size_t(arguments.run.jobs)},
       [&] {
         return [&](std::uint64_t i) {
+          // Processes that worlds are spread over run each gate equally often.
+          if (WorldSpread::active())
+            return run_gate(gates[i], options, arguments.folders,
+                            records.empty() ? nullptr : &records[i]);
           return lost.run(options, [&](const RunWords& words, bool is_recorded) {
             if (!records.empty()) records[i] = {.limits = records[i].limits};
             return run_gate(gates[i], words, is_recorded ? arguments.folders : TraceFolders(),
@@ -171,6 +185,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
         results.push_back(std::move(result));
         return true;
       });
+  if (!WorldSpread::writes_files()) return 0;
   if (!arguments.picture.empty() && !results.empty() && !results[0].zero_schedule.empty())
     lost.write([&] { write_file(arguments.picture, results[0].zero_schedule, "the picture"); });
   if (arguments.report.is_given())
@@ -183,8 +198,31 @@ int run(const RunArguments& arguments, const RunWords& options) {
     std::fputs("simmesh: interrupted\n", stderr);
     return Interrupt::exit_status;
   }
-  if (keeps) keep(*keeps, arguments, blocks);
+  if (keeps) keep(ShardResults(*keeps), arguments, blocks);
   return status;
+}
+
+// All files are read before the first gate runs, and nothing is printed before the last has run.
+int run(const RunArguments& arguments, const RunWords& options) {
+  std::vector<GateFile> gates = read_gates(arguments);
+  std::optional<ShardResults> keeps = arguments.shard.begin();
+  take_shard(gates, keeps);
+  if (arguments.explain) {
+    for (const GateFile& gate : gates) fmt::print("{}", explain(gate));
+    return 0;
+  }
+  expect_spreadable(arguments, options);
+  if (!options.trace_file.empty() && gates.size() != 1)
+    raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
+  expect_recordable(arguments.folders, gates);
+  expect_picture(arguments.picture, gates);
+  arguments.findings.begin();
+  arguments.report.expect_writable();
+  expect_runnable(gates, options,
+                  std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
+  auto work = [&] { return run_gates(gates, arguments, options, keeps); };
+  if (arguments.spread) return run_spread_over(Crew::present()->processes(), work);
+  return arguments.processes > 1 ? run_in_processes(arguments.processes, work) : work();
 }
 
 }  // namespace
@@ -209,13 +247,24 @@ void add_run_command(CLI::App& program, int& status) {
   app->add_option("--chakra", arguments->folders.chakra,
                   "record the run as a graph for simulators: a folder for rank-N.et")
       ->type_name("DIR");
+  app->add_option("--processes", arguments->processes,
+                  "processes of this machine over which the ranks of each world are spread; "
+                  "changes no result")
+      ->configurable(false)
+      ->capture_default_str()
+      ->check(whole_number(1, SocketProcesses::processes_max));
+  app->add_flag("--spread", arguments->spread,
+                "under mpirun: spread the ranks of each world over the processes, instead of "
+                "sharing the gates among them")
+      ->configurable(false);
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
   arguments->shard.add_to(*app, "gates");
   arguments->findings.add_to(*app);
   arguments->report.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] {
-    Crew* crew = arguments->explain ? nullptr : Crew::present();
+    bool is_shared = !arguments->explain && !arguments->spread && arguments->processes == 1;
+    Crew* crew = is_shared ? Crew::present() : nullptr;
     RunWords words = arguments->run.words();
     status =
         crew == nullptr

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/check/check.h"
 #include "core/clock/clock.h"
 #include "core/engine/run/known.h"
 #include "core/engine/run/run.h"
@@ -33,6 +34,15 @@ Tensor share_tensor(const Tensor& tensor, std::string_view name) {
           name, result.bytes(), told.size());
   if (!told.empty()) std::memcpy(result.mutable_data(), told.data(), told.size());
   return result;
+}
+
+void take_elements(const Tensor& tensor, const Tensor& from) {
+  SIMMESH_CHECK(tensor.is_contiguous() && tensor.bytes() == tensor.storage()->bytes(),
+                "elements for a part of a storage");
+  DataModeScope with_data(false);
+  std::uint32_t changes = tensor.storage()->changes();
+  tensor.storage()->adopt(from.storage()->buffer(), from.storage()->buffer_offset());
+  tensor.storage()->set_changes(changes);
 }
 
 }  // namespace simmesh

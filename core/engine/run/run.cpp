@@ -34,7 +34,7 @@ std::unique_ptr<SchedulePolicy> policy_of(const WorldOptions& options) {
 
 std::unique_ptr<Seats> seating_of(const WorldOptions& options, const RunResources& resources) {
   if (options.ranks_are_threads) return std::make_unique<ThreadSeats>(options.thread_host);
-  if (Spread::active()) return std::make_unique<SpreadSeats>(*resources.stacks);
+  if (WorldSpread::active()) return std::make_unique<SpreadSeats>(*resources.stacks);
   return std::make_unique<FiberSeats>(*resources.stacks);
 }
 
@@ -264,11 +264,17 @@ namespace {
 void take_endings(Outcome& outcome, SpreadRun& spread, std::vector<Seat>& seats) {
   SpreadRun::Ending own{.failure = std::move(outcome.failure),
                         .copies_on_write = outcome.copies_on_write};
-  for (Seat& seat : seats) own.hashes.push_back(seat.rank.data_hash());
+  for (Seat& seat : seats) {
+    own.hashes.push_back(seat.rank.data_hash());
+    own.peak_bytes.push_back(seat.rank.ledger().total().peak);
+  }
   SpreadRun::Ending all = spread.end(std::move(own));
   FoldHash data;
   for (std::uint64_t hash : all.hashes) data.fold(hash);
   outcome.data_hash = data.value();
+  outcome.peak_bytes =
+      *std::max_element(all.peak_bytes.begin(),
+                        all.peak_bytes.begin() + std::ptrdiff_t(outcome.ranks));
   outcome.copies_on_write = all.copies_on_write;
   outcome.failure = std::move(all.failure);
 }

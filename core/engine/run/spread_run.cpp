@@ -48,11 +48,11 @@ int kind_of_error(const std::exception_ptr& exception) {
 }  // namespace
 
 SpreadRun* SpreadRun::of(Run& run) {
-  return Spread::active() ? run.state<SpreadState>().run.get() : nullptr;
+  return WorldSpread::active() ? run.state<SpreadState>().run.get() : nullptr;
 }
 
 void SpreadRun::begin(Run& run, const WorldOptions& options) {
-  Spread* spread = Spread::active();
+  WorldSpread* spread = WorldSpread::active();
   if (!spread || options.shapes_only) return;
   if (options.threads > 1 || options.ranks_are_threads)
     raise(ErrorKind::value_error, "engine/spread",
@@ -65,17 +65,17 @@ void SpreadRun::begin(Run& run, const WorldOptions& options) {
   run.state<SpreadState>().run = std::make_unique<SpreadRun>(*spread, options, owner);
 }
 
-SpreadRun::SpreadRun(Spread& spread, const WorldOptions& options, std::optional<int> owner_of_all)
+SpreadRun::SpreadRun(WorldSpread& spread, const WorldOptions& options, std::optional<int> owner_of_all)
     : spread_(spread),
       options_(options),
-      owner_of_all_(owner_of_all),
       run_(spread.next_run()),
-      endings_(std::size_t(spread.count())) {}
-
-int SpreadRun::owner(RankId id) const {
-  if (owner_of_all_) return *owner_of_all_;
-  return spread_.owner_of({rank_behind(options_, id), options_.ranks});
+      endings_(std::size_t(spread.count())) {
+  owners_.reserve(options.ranks);
+  for (RankId rank = 0; rank < options.ranks; ++rank)
+    owners_.push_back(owner_of_all ? *owner_of_all : spread.owner_of({rank, options.ranks}));
 }
+
+int SpreadRun::owner(RankId id) const { return owners_[rank_behind(options_, id)]; }
 
 std::vector<int> SpreadRun::others() const {
   std::vector<int> others;
@@ -201,7 +201,10 @@ ProcessBytes SpreadRun::ending_bytes(const Ending& own) const {
   writer.put_text(own.failure ? own.failure->details : "");
   writer.put_text(own.failure && own.failure->exception ? message_of(own.failure->exception) : "");
   for (RankId id = 0; id < own.hashes.size(); ++id)
-    if (owns(id)) writer.put(own.hashes[id]);
+    if (owns(id)) {
+      writer.put(own.hashes[id]);
+      writer.put(own.peak_bytes[id]);
+    }
   return writer.take();
 }
 
@@ -235,7 +238,7 @@ void SpreadRun::swap_endings(const ProcessBytes& own) {
 SpreadRun::Ending SpreadRun::end(Ending own) {
   if (lost_) std::rethrow_exception(lost_);
   swap_endings(ending_bytes(own));
-  Ending all{.hashes = own.hashes};
+  Ending all{.hashes = own.hashes, .peak_bytes = own.peak_bytes};
   for (int i = 0; i < processes(); ++i) {
     MessageReader reader(endings_[std::size_t(i)]);
     auto facts = reader.get<EndingFacts>();
@@ -248,7 +251,10 @@ SpreadRun::Ending SpreadRun::end(Ending own) {
     if (facts.failed && !facts.is_told && is_first) all.failure = std::move(failure);
     all.copies_on_write += facts.copies_on_write;
     for (RankId id = 0; id < all.hashes.size(); ++id)
-      if (owner(id) == i) all.hashes[id] = reader.get<std::uint64_t>();
+      if (owner(id) == i) {
+        all.hashes[id] = reader.get<std::uint64_t>();
+        all.peak_bytes[id] = reader.get<std::int64_t>();
+      }
   }
   bool is_own = own.failure && (!all.failure || (own.failure->rank == all.failure->rank &&
                                                  own.failure->message == all.failure->message));

@@ -11,7 +11,7 @@
 
 #include "core/engine/options/world_options.h"
 #include "core/engine/reports/outcome.h"
-#include "core/engine/spread/spread.h"
+#include "core/engine/spread/world_spread.h"
 
 namespace simmesh {
 
@@ -29,11 +29,11 @@ class SpreadRun {
  public:
   // of returns that of a run, null where the run isn't spread.
   static SpreadRun* of(Run& run);
-  // begin makes the run a spread one if a Spread is active and the world has data. Raises a
+  // begin makes the run a spread one if a WorldSpread is active and the world has data. Raises a
   // ValueError for options that a spread world can't have.
   static void begin(Run& run, const WorldOptions& options);
 
-  SpreadRun(Spread& spread, const WorldOptions& options, std::optional<int> owner_of_all);
+  SpreadRun(WorldSpread& spread, const WorldOptions& options, std::optional<int> owner_of_all);
 
   int process() const { return spread_.number(); }
   int processes() const { return spread_.count(); }
@@ -62,10 +62,12 @@ class SpreadRun {
   // Ending is what a process knows of the run at its end.
   struct Ending {
     std::optional<Failure> failure;
-    std::vector<std::uint64_t> hashes;  // of the data of each rank and deputy
+    // Of each rank and deputy.
+    std::vector<std::uint64_t> hashes;
+    std::vector<std::int64_t> peak_bytes;
     std::uint64_t copies_on_write = 0;
   };
-  // end returns what all processes know: hashes of the owners, sums, and the failure of the first
+  // end returns what all processes know: what the owners of ranks say, sums, and the failure of the first
   // rank that failed by itself. Called once, when no rank is left. Raises ProcessLost if one has
   // ended.
   Ending end(Ending own);
@@ -88,9 +90,9 @@ class SpreadRun {
   ProcessBytes ending_bytes(const Ending& own) const;
   void swap_endings(const ProcessBytes& own);
 
-  Spread& spread_;
+  WorldSpread& spread_;
   const WorldOptions& options_;
-  std::optional<int> owner_of_all_;
+  std::vector<int> owners_;  // of ranks
   std::uint32_t run_;
   std::uint64_t number_ = 0;
   bool is_over_ = false;

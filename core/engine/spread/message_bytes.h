@@ -68,4 +68,12 @@ class MessageReader {
   gsl::span<const std::byte> bytes_;
 };
 
+// message_text and message_bytes turn the bytes of a message into those of a string and back.
+inline std::string message_text(const ProcessBytes& bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+inline gsl::span<const std::byte> message_bytes(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
 }  // namespace simmesh

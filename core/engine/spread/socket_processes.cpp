@@ -66,6 +66,8 @@ int status_of(pid_t pid, std::chrono::milliseconds patience) {
   }
 }
 
+bool is_killing(const std::string& ending) { return ending.starts_with(": by signal"); }
+
 // Ends with process 0, which may have ended already.
 void end_with_parent(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -221,17 +223,24 @@ void SocketProcesses::receive_from(Peer& peer) {
   peer.coming.erase(peer.coming.begin(), peer.coming.begin() + std::ptrdiff_t(at));
 }
 
+// A process that lost another one has ended too; the first that was killed is the reason.
 void SocketProcesses::report_lost(int process) {
+  std::string ending = ending_of(process, std::chrono::seconds(1));
+  for (std::size_t i = 0; i < peers_.size() && !is_killing(ending); ++i)
+    if (std::string other = ending_of(int(i), {}); is_killing(other)) {
+      ending = other;
+      process = int(i);
+    }
   throw ProcessLost(process, fmt::format("[engine/processes] expected process {} of {} to go on, "
                                          "got its end{}",
-                                         process, count(), ending_of(process)));
+                                         process, count(), ending));
 }
 
 // Returns how a process that this one forked has ended, in words.
-std::string SocketProcesses::ending_of(int process) {
+std::string SocketProcesses::ending_of(int process, std::chrono::milliseconds patience) {
   Peer& peer = peers_[std::size_t(process)];
   if (peer.pid == 0) return "";
-  int status = status_of(peer.pid, std::chrono::seconds(1));
+  int status = status_of(peer.pid, patience);
   if (status < 0) return "";
   peer.pid = 0;
   if (WIFSIGNALED(status))

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <sys/types.h>
@@ -56,7 +57,7 @@ class SocketProcesses final : public Processes {
   void send_to(Peer& peer);
   void receive_from(Peer& peer);
   [[noreturn]] void report_lost(int process);
-  std::string ending_of(int process);
+  std::string ending_of(int process, std::chrono::milliseconds patience);
 
   int number_;
   std::vector<Peer> peers_;

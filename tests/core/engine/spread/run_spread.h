@@ -11,10 +11,11 @@
 
 namespace simmesh {
 
-// run_spread calls a function in so many forked processes, in the scope of a Spread over them, and
+// run_spread calls a function in so many forked processes, in the scope of a WorldSpread over them, and
 // returns the text that process 0 returns; or the first text of another process that differs, with
 // its number. Each process is forked from a child of the caller, which goes on alone.
-inline std::string run_spread(int count, const std::function<std::string(Spread&)>& work) {
+inline std::string run_spread(int count, const std::function<std::string(WorldSpread&)>& work,
+                              const WorldSpread::OwnerOf& owner_of = nullptr) {
   int pipe_ends[2];
   if (pipe(pipe_ends) != 0) return "no pipe";
   std::fflush(nullptr);
@@ -24,7 +25,7 @@ inline std::string run_spread(int count, const std::function<std::string(Spread&
     std::string text;
     try {
       std::unique_ptr<SocketProcesses> processes = SocketProcesses::fork(count);
-      Spread spread(*processes);
+      WorldSpread spread(*processes, owner_of);
       {
         SpreadScope scope(spread);
         text = work(spread);

@@ -1,4 +1,4 @@
-#include "core/engine/spread/spread.h"
+#include "core/engine/spread/world_spread.h"
 
 #include <utility>
 
@@ -6,10 +6,10 @@
 
 namespace simmesh {
 
-Spread::Spread(Processes& processes, OwnerOf owner_of)
+WorldSpread::WorldSpread(Processes& processes, OwnerOf owner_of)
     : processes_(processes), owner_of_(std::move(owner_of)) {}
 
-int Spread::owner_of(const RankOfWorld& rank) const {
+int WorldSpread::owner_of(const RankOfWorld& rank) const {
   if (!owner_of_) return int(rank.rank * std::size_t(count()) / rank.ranks);
   int owner = owner_of_(rank);
   if (owner < 0 || owner >= count())

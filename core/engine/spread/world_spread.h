@@ -8,20 +8,20 @@
 
 namespace simmesh {
 
-// Spread spreads the ranks of Worlds over processes. Each process runs the whole program, with all
+// WorldSpread spreads the ranks of Worlds over processes. Each process runs the whole program, with all
 // ranks, but a rank has data only in the process that owns it. Elsewhere it is a ghost, whose
 // tensors have shapes only. Since a run is determined by its program, all processes take the same
 // steps, and find the same deadlocks and mismatches, without a message between them. Only data
 // crosses. docs/processes.md has the algorithm and its costs.
 //
 //   std::unique_ptr<SocketProcesses> processes = SocketProcesses::fork(2);
-//   Spread spread(*processes);
+//   WorldSpread spread(*processes);
 //   SpreadScope scope(spread);
 //   Outcome outcome = World({.ranks = 64}).run(body);   // the same hashes as in one process
 //
 // A World of shapes only has no data to spread. A World that a rank runs belongs to the owner of
 // that rank.
-class Spread {
+class WorldSpread {
  public:
   // OwnerOf returns the process that owns a rank of a World of so many ranks. It has to return the
   // same in every process.
@@ -31,9 +31,9 @@ class Spread {
   };
   using OwnerOf = std::function<int(const RankOfWorld&)>;
 
-  // The processes must outlive the Spread. Without owner_of each process owns neighbouring ranks,
+  // The processes must outlive the WorldSpread. Without owner_of each process owns neighbouring ranks,
   // in numbers that differ by one at most.
-  explicit Spread(Processes& processes, OwnerOf owner_of = nullptr);
+  explicit WorldSpread(Processes& processes, OwnerOf owner_of = nullptr);
 
   Processes& processes() { return processes_; }
   int number() const { return processes_.number(); }
@@ -46,13 +46,16 @@ class Spread {
   std::uint32_t next_run() { return ++runs_; }
   std::uint64_t next_exchange() { return ++exchanges_; }
 
-  // active returns the Spread of the innermost scope, null for none.
-  static Spread* active() { return active_; }
+  // active returns the WorldSpread of the innermost scope, null for none.
+  static WorldSpread* active() { return active_; }
+  // writes_files is true in the process that writes the files of the program: process 0 of those
+  // that are spread over, or the only one.
+  static bool writes_files() { return !active_ || active_->number() == 0; }
 
  private:
   friend class SpreadScope;
 
-  static inline Spread* active_ = nullptr;
+  static inline WorldSpread* active_ = nullptr;
 
   Processes& processes_;
   OwnerOf owner_of_;
@@ -64,13 +67,13 @@ class Spread {
 // runs Worlds in them.
 class SpreadScope {
  public:
-  explicit SpreadScope(Spread& spread) : outer_(Spread::active_) { Spread::active_ = &spread; }
-  ~SpreadScope() { Spread::active_ = outer_; }
+  explicit SpreadScope(WorldSpread& spread) : outer_(WorldSpread::active_) { WorldSpread::active_ = &spread; }
+  ~SpreadScope() { WorldSpread::active_ = outer_; }
   SpreadScope(const SpreadScope&) = delete;
   SpreadScope& operator=(const SpreadScope&) = delete;
 
  private:
-  Spread* outer_;
+  WorldSpread* outer_;
 };
 
 }  // namespace simmesh

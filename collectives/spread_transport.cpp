@@ -62,15 +62,14 @@ std::vector<Tensor> exchange_pieces(SpreadRun& spread, const char* name,
   }
   std::vector<ProcessBytes> received = spread.exchange(name, std::move(parcels), from);
   std::vector<std::optional<MessageReader>> readers(outgoing.size());
-  for (std::size_t i = 0; i < from.size(); ++i)
-    readers[std::size_t(from[i])].emplace(received[i]);
+  for (std::size_t i = 0; i < from.size(); ++i) readers[std::size_t(from[i])].emplace(received[i]);
   std::vector<Tensor> tensors(pieces.size());
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
     if (piece.to != own) continue;
-    tensors[i] = piece.from == own ? piece.tensor
-                                   : read_tensor(*readers[std::size_t(piece.from)], piece.dtype,
-                                                 piece.shape);
+    tensors[i] = piece.from == own
+                     ? piece.tensor
+                     : read_tensor(*readers[std::size_t(piece.from)], piece.dtype, piece.shape);
   }
   return tensors;
 }
@@ -116,8 +115,8 @@ class SpreadExchanging {
   void add(std::vector<Piece>& pieces, std::size_t from, int to, std::size_t index, Shape shape,
            const Cut& cut) const {
     const Tensor& whole = exchange_.call(from).inputs[index];
-    pieces.push_back({owners_[from], to, whole.dtype(), std::move(shape),
-                      owns(from) ? cut(whole) : Tensor()});
+    pieces.push_back(
+        {owners_[from], to, whole.dtype(), std::move(shape), owns(from) ? cut(whole) : Tensor()});
   }
   void add_whole(std::vector<Piece>& pieces, std::size_t from, int to, std::size_t index) const {
     add(pieces, from, to, index, exchange_.call(from).inputs[index].shape(),
@@ -162,9 +161,9 @@ std::vector<ResultPart> SpreadExchanging::computed(const CollectiveCall& like, c
     local.arrive(i, arrivals[i]);
   }
   std::uint64_t copied_bytes = 0;
-  SharedMemoryTransport().exchange(local, {.arithmetic = context_.arithmetic,
-                                           .memory = context_.memory,
-                                           .copied_bytes = copied_bytes});
+  SharedMemoryTransport().exchange(
+      local,
+      {.arithmetic = context_.arithmetic, .memory = context_.memory, .copied_bytes = copied_bytes});
   if (auto shared = local.take_shared()) return {shared->parts.begin(), shared->parts.end()};
   const ResultParts& parts = local.arrival(member).results;
   return {parts.begin(), parts.end()};
@@ -227,8 +226,9 @@ void SpreadExchanging::reduce_in_ranges(const std::vector<int>& receivers) {
   auto range_of = [&](const Tensor& input, std::int64_t i) {
     return chunk_of({input.numel(), ranges, i});
   };
-  std::size_t own = std::size_t(
-      std::find(taking_part_.begin(), taking_part_.end(), spread_.process()) - taking_part_.begin());
+  std::size_t own =
+      std::size_t(std::find(taking_part_.begin(), taking_part_.end(), spread_.process()) -
+                  taking_part_.begin());
   std::vector<Piece> pieces;
   std::size_t count = first_.inputs.size();
   for (std::size_t i = 0; i < count; ++i)
@@ -254,7 +254,9 @@ void SpreadExchanging::reduce_in_ranges(const std::vector<int>& receivers) {
     for (std::int64_t range = 0; range < ranges; ++range)
       for (std::size_t i = 0; i < count; ++i) {
         bool is_own = std::size_t(range) == own;
-        results.push_back({taking_part_[std::size_t(range)], to, first_.inputs[i].dtype(),
+        results.push_back({taking_part_[std::size_t(range)],
+                           to,
+                           first_.inputs[i].dtype(),
                            {range_of(first_.inputs[i], range).length},
                            is_own ? reduced[i].to_tensor() : Tensor()});
       }
@@ -275,8 +277,7 @@ void SpreadExchanging::reduce_in_ranges(const std::vector<int>& receivers) {
 }
 
 // Returns the sum of the pieces of a reduce-scatter that one member keeps.
-Tensor SpreadExchanging::sum_of_pieces(const std::vector<Tensor>& pieces,
-                                       std::size_t owner) const {
+Tensor SpreadExchanging::sum_of_pieces(const std::vector<Tensor>& pieces, std::size_t owner) const {
   if (!adds_by_owner(context_.arithmetic)) {
     CollectiveCall all_reduce = first_;
     all_reduce.op = CollectiveOp::all_reduce;

@@ -5,7 +5,6 @@
 #include "core/check/error.h"
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/reports/interrupt.h"
-#include "core/engine/spread/socket_processes.h"
 #include "core/engine/spread/world_spread.h"
 #include "gate/explain.h"
 #include "gate/judged_gates.h"
@@ -21,7 +20,7 @@
 #include "tools/report_option.h"
 #include "tools/run_options.h"
 #include "tools/shard_options.h"
-#include "tools/spread_work.h"
+#include "tools/spread_options.h"
 #include "tools/terminal.h"
 #include "tools/united_reports.h"
 
@@ -32,11 +31,10 @@ namespace {
 struct RunArguments {
   std::vector<std::string> paths;
   bool explain = false;
-  std::int64_t processes = 1;
-  bool spread = false;
   std::string picture;
   TraceFolders folders;
   RunOptions run;
+  SpreadOptions spread;
   ShardOptions shard;
   FindingsOption findings;
   OutputOptions output;
@@ -139,25 +137,6 @@ void write_report(const RunArguments& arguments, const std::vector<GateFile>& ga
   arguments.report.write(gates_report(reported, arguments.report.command()));
 }
 
-// A world that is spread is on one thread of each process.
-void expect_spreadable(const RunArguments& arguments, const RunWords& options) {
-  if (arguments.spread && Crew::present() == nullptr)
-    raise(ErrorKind::value_error, "tools/run",
-          "expected --spread under mpirun, whose processes share the ranks of a world, got it "
-          "without; --processes N makes processes of this machine");
-  if (arguments.processes > 1 && Crew::present() != nullptr)
-    raise(ErrorKind::value_error, "tools/run",
-          "expected --spread under mpirun, which has made the processes, got --processes {}",
-          arguments.processes);
-  if (arguments.processes == 1 && !arguments.spread) return;
-  const char* option = options.threads > 1 ? "--threads" : arguments.run.jobs > 1 ? "--jobs" : "";
-  if (*option != '\0')
-    raise(ErrorKind::value_error, "tools/run",
-          "expected no {}, got it: the ranks of a world are spread over processes, each of which has "
-          "one thread",
-          option);
-}
-
 // Runs gates and writes what is asked for; of processes that worlds are spread over, one writes.
 int run_gates(const std::vector<GateFile>& gates, const RunArguments& arguments,
               const RunWords& options, const std::optional<ShardResults>& keeps) {
@@ -211,7 +190,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
     for (const GateFile& gate : gates) fmt::print("{}", explain(gate));
     return 0;
   }
-  expect_spreadable(arguments, options);
+  arguments.spread.expect_possible(options, arguments.run.jobs);
   if (!options.trace_file.empty() && gates.size() != 1)
     raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
   expect_recordable(arguments.folders, gates);
@@ -220,9 +199,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
   arguments.report.expect_writable();
   expect_runnable(gates, options,
                   std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
-  auto work = [&] { return run_gates(gates, arguments, options, keeps); };
-  if (arguments.spread) return run_spread_over(Crew::present()->processes(), work);
-  return arguments.processes > 1 ? run_in_processes(arguments.processes, work) : work();
+  return arguments.spread.run([&] { return run_gates(gates, arguments, options, keeps); });
 }
 
 }  // namespace
@@ -247,24 +224,15 @@ void add_run_command(CLI::App& program, int& status) {
   app->add_option("--chakra", arguments->folders.chakra,
                   "record the run as a graph for simulators: a folder for rank-N.et")
       ->type_name("DIR");
-  app->add_option("--processes", arguments->processes,
-                  "processes of this machine over which the ranks of each world are spread; "
-                  "changes no result")
-      ->configurable(false)
-      ->capture_default_str()
-      ->check(whole_number(1, SocketProcesses::processes_max));
-  app->add_flag("--spread", arguments->spread,
-                "under mpirun: spread the ranks of each world over the processes, instead of "
-                "sharing the gates among them")
-      ->configurable(false);
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
+  arguments->spread.add_to(*app, "gates");
   arguments->shard.add_to(*app, "gates");
   arguments->findings.add_to(*app);
   arguments->report.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] {
-    bool is_shared = !arguments->explain && !arguments->spread && arguments->processes == 1;
-    Crew* crew = is_shared ? Crew::present() : nullptr;
+    bool is_apart = arguments->explain || arguments->spread.is_given();
+    Crew* crew = is_apart ? nullptr : Crew::present();
     RunWords words = arguments->run.words();
     status =
         crew == nullptr

@@ -1,11 +1,12 @@
 #include "training/run_record.h"
-#include "core/engine/run/known.h"
-#include "core/engine/spread/message_bytes.h"
-#include "core/tensor/known_tensor.h"
 
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+
+#include "core/engine/run/known.h"
+#include "core/engine/spread/message_bytes.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh {
 

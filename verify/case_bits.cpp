@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/engine/run/known.h"
 #include "verify/case_tensor.h"
 
 namespace simmesh {
@@ -11,8 +12,10 @@ std::string bits_text(gsl::span<const std::byte> bytes) {
 }
 
 std::string bits_text(const Tensor& tensor) {
-  Tensor rows = tensor.contiguous();
-  return bits_text(gsl::span<const std::byte>(rows.data(), rows.bytes()));
+  return known_text("the bits of a case", [&] {
+    Tensor rows = tensor.contiguous();
+    return bits_text(gsl::span<const std::byte>(rows.data(), rows.bytes()));
+  });
 }
 
 Schema bits_schema() {

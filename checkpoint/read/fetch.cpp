@@ -353,10 +353,11 @@ void Fetch::exchange(std::size_t round) {
       });
       for (std::size_t rank = 0; rank < to_ranks.size(); ++rank)
         if (rank != rank_) to_ranks[rank] = for_rank(rank, batch, bytes);
-      if (bytes.has_elements()) for_each_part(batch, rank_, [&](const Part& part) {
-        Strides strides = contiguous_strides(part.block.box.sizes);
-        place(part, in_block(part, bytes.data(), strides), strides);
-      });
+      if (bytes.has_elements())
+        for_each_part(batch, rank_, [&](const Part& part) {
+          Strides strides = contiguous_strides(part.block.box.sizes);
+          place(part, in_block(part, bytes.data(), strides), strides);
+        });
     } catch (const Error& error) {
       error_ = error;
     }

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <fmt/format.h>
 
-#include "core/tensor/tensor.h"
 #include "core/engine/run/known.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

@@ -156,8 +156,9 @@ std::vector<Tensor> TokenReplicas::to_tokens(const std::vector<Tensor>& rows) co
 ColumnExchange::ColumnExchange(const ExpertRows& rows, TokenExchange tokens,
                                const ProcessGroup& columns)
     : tokens_(std::move(tokens)), columns_(columns), width_(rows.width), dtype_(rows.dtype) {
-  Tensor all = known_tensor(
-      all_gather(nn::index_tensor(tokens_.owner_counts()), {.dim = 0}, columns_), "rows of columns");
+  Tensor all =
+      known_tensor(all_gather(nn::index_tensor(tokens_.owner_counts()), {.dim = 0}, columns_),
+                   "rows of columns");
   for (std::int64_t rank = 0; !all.has_elements() && rank < columns_.size(); ++rank)
     counts_.insert(counts_.end(), tokens_.owner_counts().begin(), tokens_.owner_counts().end());
   if (!all.has_elements()) return;

@@ -22,7 +22,8 @@ void expect_same_spread(const SpreadBody& body, const WorldOptions& options = {.
   ASSERT_EQ(expected.find("failed"), std::string::npos) << expected;
   for (int count : {1, 2, 3, 4})
     EXPECT_EQ(
-        run_spread(count, [&](WorldSpread&) { return both_hashes(World(options).run(body)); }, owner_of),
+        run_spread(
+            count, [&](WorldSpread&) { return both_hashes(World(options).run(body)); }, owner_of),
         expected)
         << count << " processes";
 }
@@ -83,8 +84,7 @@ TEST(SpreadTransport, EveryArithmeticHasTheBitsOfOneProcess) {
   for (const Arithmetic& arithmetic :
        {Arithmetic::canonical(), Arithmetic::rank_order(), Arithmetic::exact(),
         Arithmetic::as_nccl_ring({.channels = 2, .chunk_bytes = 64}),
-        Arithmetic::as_nccl_tree({.ranks_per_host = 2, .channels = 2}),
-        Arithmetic::as_gloo_ring()})
+        Arithmetic::as_nccl_tree({.ranks_per_host = 2, .channels = 2}), Arithmetic::as_gloo_ring()})
     for (std::int64_t count : {40, 4800})
       expect_same_spread(
           [=](Rank& rank) {
@@ -124,9 +124,8 @@ TEST(SpreadTransport, GroupsOfSomeProcessesHaveTheBitsOfOneProcess) {
     rank.record(all_reduce(x, ReduceOp::sum, apart));
   };
   expect_same_spread(body);
-  expect_same_spread(body, {.ranks = 4}, [](const WorldSpread::RankOfWorld& rank) {
-    return int(rank.rank % 2);
-  });
+  expect_same_spread(body, {.ranks = 4},
+                     [](const WorldSpread::RankOfWorld& rank) { return int(rank.rank % 2); });
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "tools/crew/crew.h"
-#include "core/check/error.h"
 
 #include <exception>
 #include <fmt/format.h>
 #include <stdexcept>
+
+#include "core/check/error.h"
 
 namespace simmesh {
 
@@ -41,7 +42,8 @@ Crew::~Crew() { present_ = nullptr; }
 
 Processes& Crew::processes() {
   raise(ErrorKind::runtime_error, "tools/crew",
-        "expected processes that exchange messages, got a crew of {} that shares jobs only", size());
+        "expected processes that exchange messages, got a crew of {} that shares jobs only",
+        size());
 }
 
 int work_in_crew(Crew& crew, const CrewWork& work) {

@@ -272,9 +272,8 @@ void take_endings(Outcome& outcome, SpreadRun& spread, std::vector<Seat>& seats)
   FoldHash data;
   for (std::uint64_t hash : all.hashes) data.fold(hash);
   outcome.data_hash = data.value();
-  outcome.peak_bytes =
-      *std::max_element(all.peak_bytes.begin(),
-                        all.peak_bytes.begin() + std::ptrdiff_t(outcome.ranks));
+  outcome.peak_bytes = *std::max_element(all.peak_bytes.begin(),
+                                         all.peak_bytes.begin() + std::ptrdiff_t(outcome.ranks));
   outcome.copies_on_write = all.copies_on_write;
   outcome.failure = std::move(all.failure);
 }

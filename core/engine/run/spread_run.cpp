@@ -65,7 +65,8 @@ void SpreadRun::begin(Run& run, const WorldOptions& options) {
   run.state<SpreadState>().run = std::make_unique<SpreadRun>(*spread, options, owner);
 }
 
-SpreadRun::SpreadRun(WorldSpread& spread, const WorldOptions& options, std::optional<int> owner_of_all)
+SpreadRun::SpreadRun(WorldSpread& spread, const WorldOptions& options,
+                     std::optional<int> owner_of_all)
     : spread_(spread),
       options_(options),
       run_(spread.next_run()),
@@ -121,8 +122,7 @@ std::vector<ProcessBytes> SpreadRun::transfer(gsl::span<const Parcel> parcels,
 
 // Looks at what came in place of a message, and ends the run if it is anything else.
 void SpreadRun::see(int process, const Frame& frame, std::string_view name) {
-  if (frame.kind == Kind::end && frame.run == run_)
-    endings_[std::size_t(process)] = frame.payload;
+  if (frame.kind == Kind::end && frame.run == run_) endings_[std::size_t(process)] = frame.payload;
   bool is_same = frame.run == run_ && frame.number == number_ && frame.name == name;
   if (frame.kind == Kind::exchange && is_same) return;
   is_over_ = true;

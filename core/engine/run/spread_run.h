@@ -67,9 +67,9 @@ class SpreadRun {
     std::vector<std::int64_t> peak_bytes;
     std::uint64_t copies_on_write = 0;
   };
-  // end returns what all processes know: what the owners of ranks say, sums, and the failure of the first
-  // rank that failed by itself. Called once, when no rank is left. Raises ProcessLost if one has
-  // ended.
+  // end returns what all processes know: what the owners of ranks say, sums, and the failure of the
+  // first rank that failed by itself. Called once, when no rank is left. Raises ProcessLost if one
+  // has ended.
   Ending end(Ending own);
 
  private:

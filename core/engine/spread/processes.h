@@ -20,8 +20,7 @@ struct Parcel {
 // ProcessLost says that another process has ended, and how.
 class ProcessLost : public std::runtime_error {
  public:
-  ProcessLost(int process, const std::string& text)
-      : std::runtime_error(text), process_(process) {}
+  ProcessLost(int process, const std::string& text) : std::runtime_error(text), process_(process) {}
 
   // process returns the number of the process that has ended.
   int process() const { return process_; }

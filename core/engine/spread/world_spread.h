@@ -8,8 +8,8 @@
 
 namespace simmesh {
 
-// WorldSpread spreads the ranks of Worlds over processes. Each process runs the whole program, with all
-// ranks, but a rank has data only in the process that owns it. Elsewhere it is a ghost, whose
+// WorldSpread spreads the ranks of Worlds over processes. Each process runs the whole program, with
+// all ranks, but a rank has data only in the process that owns it. Elsewhere it is a ghost, whose
 // tensors have shapes only. Since a run is determined by its program, all processes take the same
 // steps, and find the same deadlocks and mismatches, without a message between them. Only data
 // crosses. docs/processes.md has the algorithm and its costs.
@@ -31,8 +31,8 @@ class WorldSpread {
   };
   using OwnerOf = std::function<int(const RankOfWorld&)>;
 
-  // The processes must outlive the WorldSpread. Without owner_of each process owns neighbouring ranks,
-  // in numbers that differ by one at most.
+  // The processes must outlive the WorldSpread. Without owner_of each process owns neighbouring
+  // ranks, in numbers that differ by one at most.
   explicit WorldSpread(Processes& processes, OwnerOf owner_of = nullptr);
 
   Processes& processes() { return processes_; }
@@ -67,7 +67,9 @@ class WorldSpread {
 // runs Worlds in them.
 class SpreadScope {
  public:
-  explicit SpreadScope(WorldSpread& spread) : outer_(WorldSpread::active_) { WorldSpread::active_ = &spread; }
+  explicit SpreadScope(WorldSpread& spread) : outer_(WorldSpread::active_) {
+    WorldSpread::active_ = &spread;
+  }
   ~SpreadScope() { WorldSpread::active_ = outer_; }
   SpreadScope(const SpreadScope&) = delete;
   SpreadScope& operator=(const SpreadScope&) = delete;

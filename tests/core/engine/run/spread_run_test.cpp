@@ -1,5 +1,6 @@
 #include "core/engine/run/spread_run.h"
 
+#include <csignal>
 #include <gtest/gtest.h>
 
 #include "core/engine/run/known.h"
@@ -42,7 +43,7 @@ TEST(SpreadRun, ARankHasDataInItsOwnProcessOnly) {
                          World({.ranks = 4}).run([&](Rank& rank) {
                            bool owns = int(rank.id() / 2) == spread.number();
                            for (int i = 0; i < 3; ++i) {
-                             if (DataMode::shapes_only() == owns) wrong += rank.id();
+                             if (DataMode::shapes_only() == owns) wrong += std::to_string(rank.id());
                              rank.yield();
                            }
                          });

@@ -11,9 +11,9 @@
 
 namespace simmesh {
 
-// run_spread calls a function in so many forked processes, in the scope of a WorldSpread over them, and
-// returns the text that process 0 returns; or the first text of another process that differs, with
-// its number. Each process is forked from a child of the caller, which goes on alone.
+// run_spread calls a function in so many forked processes, in the scope of a WorldSpread over them,
+// and returns the text that process 0 returns; or the first text of another process that differs,
+// with its number. Each process is forked from a child of the caller, which goes on alone.
 inline std::string run_spread(int count, const std::function<std::string(WorldSpread&)>& work,
                               const WorldSpread::OwnerOf& owner_of = nullptr) {
   int pipe_ends[2];
@@ -23,8 +23,9 @@ inline std::string run_spread(int count, const std::function<std::string(WorldSp
   if (child == 0) {
     close(pipe_ends[0]);
     std::string text;
+    std::unique_ptr<SocketProcesses> processes;
     try {
-      std::unique_ptr<SocketProcesses> processes = SocketProcesses::fork(count);
+      processes = SocketProcesses::fork(count);
       WorldSpread spread(*processes, owner_of);
       {
         SpreadScope scope(spread);
@@ -48,6 +49,7 @@ inline std::string run_spread(int count, const std::function<std::string(WorldSp
         }
       }
     } catch (const std::exception& error) {
+      if (processes && processes->number() > 0) std::_Exit(2);
       text += std::string("error: ") + error.what();
     }
     ssize_t written = write(pipe_ends[1], text.data(), text.size());

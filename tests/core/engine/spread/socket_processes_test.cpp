@@ -40,7 +40,7 @@ TEST(SocketProcesses, ExchangeLongMessages) {
 // A process that waits for a killed one would wait for ever, or report it as one that has left.
 TEST(SocketProcesses, ReportAKilledProcess) {
   std::string text = run_spread(3, [](WorldSpread& spread) {
-    if (spread.number() == 2) raise(SIGKILL);
+    if (spread.number() == 2) std::raise(SIGKILL);
     int from = 2;
     spread.processes().exchange({}, {&from, 1});
     return std::string("went on");
@@ -54,7 +54,7 @@ TEST(SocketProcesses, ReportAKilledProcess) {
 TEST(SocketProcesses, ReportTheProcessThatWasKilled) {
   std::string text = run_spread(3, [](WorldSpread& spread) {
     int next = spread.number() + 1;
-    if (next == 3) raise(SIGKILL);
+    if (next == 3) std::raise(SIGKILL);
     try {
       spread.processes().exchange({}, {&next, 1});
     } catch (const ProcessLost&) {

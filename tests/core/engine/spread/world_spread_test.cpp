@@ -34,11 +34,15 @@ TEST(WorldSpread, GivesNeighboursToEachProcess) {
 // A process that isn't there would be waited for.
 TEST(WorldSpread, RefusesAnOwnerThatIsNotThere) {
   SilentProcesses processes;
-  WorldSpread spread(processes, [](const WorldSpread::RankOfWorld& rank) { return int(rank.rank); });
+  WorldSpread spread(processes,
+                     [](const WorldSpread::RankOfWorld& rank) { return int(rank.rank); });
   EXPECT_EQ(spread.owner_of({2, 4}), 2);
-  testing::expect_error([&] { static_cast<void>(spread.owner_of({3, 4})); },
-                        ErrorKind::value_error,
-                        "expected rank 3 of 4 to belong to one of 3 processes, got process 3");
+  testing::expect_error(
+      [&] {
+        static_cast<void>(spread.owner_of({3, 4}));
+      },
+      ErrorKind::value_error,
+      "expected rank 3 of 4 to belong to one of 3 processes, got process 3");
 }
 
 // A scope would stay after its end, or each process would write the files of the program.

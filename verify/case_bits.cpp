@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/engine/run/known.h"
+#include "core/tensor/known_tensor.h"
 #include "verify/case_tensor.h"
 
 namespace simmesh {
@@ -12,10 +12,8 @@ std::string bits_text(gsl::span<const std::byte> bytes) {
 }
 
 std::string bits_text(const Tensor& tensor) {
-  return known_text("the bits of a case", [&] {
-    Tensor rows = tensor.contiguous();
-    return bits_text(gsl::span<const std::byte>(rows.data(), rows.bytes()));
-  });
+  Tensor rows = known_tensor(tensor, "the bits of a case").contiguous();
+  return bits_text(gsl::span<const std::byte>(rows.data(), rows.bytes()));
 }
 
 Schema bits_schema() {

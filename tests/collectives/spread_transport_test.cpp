@@ -20,7 +20,7 @@ void expect_same_spread(const SpreadBody& body, const WorldOptions& options = {.
                         const WorldSpread::OwnerOf& owner_of = nullptr) {
   std::string expected = both_hashes(World(options).run(body));
   ASSERT_EQ(expected.find("failed"), std::string::npos) << expected;
-  for (int count : {1, 2, 3, 4})
+  for (int count : owner_of ? std::vector{2, 3} : std::vector{1, 2, 3, 4})
     EXPECT_EQ(
         run_spread(
             count, [&](WorldSpread&) { return both_hashes(World(options).run(body)); }, owner_of),
@@ -52,7 +52,7 @@ TEST(SpreadTransport, EveryCollectiveHasTheBitsOfOneProcess) {
       if (Tensor sum = reduce(x, ReduceOp::max, 3, group); sum.is_defined()) rank.record(sum);
       std::vector<Tensor> pieces;
       if (rank.id() == 1)
-        for (int i = 0; i < 4; ++i) pieces.push_back(x.narrow({0, i, 2}));
+        for (int i = 0; i < 4; ++i) pieces.push_back(x.narrow({0, i, 1}));
       rank.record(scatter(pieces, 1, group));
       for (const Tensor& piece : gather(x, 0, group)) rank.record(piece);
       rank.record(all_to_all(x, {.scatter_dim = 0, .gather_dim = 1}, group));

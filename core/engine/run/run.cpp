@@ -55,7 +55,12 @@ Run::Run(World& world, const WorldOptions& options, RunResources& resources, con
       threads_(options),
       touches_(turns_.picks()),
       checks_(resources.stacks.get()) {
-  SpreadRun::begin(*this, options);
+  std::optional<int> owner;
+  if (in_rank())
+    if (SpreadRun* outer = SpreadRun::of(this_rank().run())) owner = outer->owner(this_rank().id());
+  if (WorldSpread::active())
+    states_.get<SpreadRun::State>().run =
+        SpreadRun::make(options, owner, []() -> void { throw RankEnded(); });
   resources_.memory->restart_peak();
   resources_.trace.clear();
   for (const Fault& fault : options_.faults) {

@@ -5,17 +5,11 @@
 
 #include "core/check/check.h"
 #include "core/check/error.h"
-#include "core/engine/run/run.h"
 #include "core/engine/spread/message_bytes.h"
 
 namespace simmesh {
 
 namespace {
-
-// State of a run: the spread one, or none.
-struct SpreadState {
-  std::unique_ptr<SpreadRun> run;
-};
 
 struct EndingFacts {
   std::uint8_t failed = 0;
@@ -47,28 +41,23 @@ int kind_of_error(const std::exception_ptr& exception) {
 
 }  // namespace
 
-SpreadRun* SpreadRun::of(Run& run) {
-  return WorldSpread::active() ? run.state<SpreadState>().run.get() : nullptr;
-}
-
-void SpreadRun::begin(Run& run, const WorldOptions& options) {
+std::unique_ptr<SpreadRun> SpreadRun::make(const WorldOptions& options,
+                                           std::optional<int> owner_of_all, EndRank end_rank) {
   WorldSpread* spread = WorldSpread::active();
-  if (!spread || options.shapes_only) return;
+  if (!spread || options.shapes_only) return nullptr;
   if (options.threads > 1 || options.ranks_are_threads)
     raise(ErrorKind::value_error, "engine/spread",
           "expected a world of fibers on one thread in a program that is spread over processes, "
           "got {}",
           options.ranks_are_threads ? "ranks that are threads" : "several threads");
-  std::optional<int> owner;
-  if (in_rank())
-    if (SpreadRun* outer = of(this_rank().run())) owner = outer->owner(this_rank().id());
-  run.state<SpreadState>().run = std::make_unique<SpreadRun>(*spread, options, owner);
+  return std::make_unique<SpreadRun>(*spread, options, owner_of_all, std::move(end_rank));
 }
 
 SpreadRun::SpreadRun(WorldSpread& spread, const WorldOptions& options,
-                     std::optional<int> owner_of_all)
+                     std::optional<int> owner_of_all, EndRank end_rank)
     : spread_(spread),
       options_(options),
+      end_rank_(std::move(end_rank)),
       run_(spread.next_run()),
       endings_(std::size_t(spread.count())) {
   owners_.reserve(options.ranks);
@@ -78,6 +67,11 @@ SpreadRun::SpreadRun(WorldSpread& spread, const WorldOptions& options,
 
 int SpreadRun::owner(RankId id) const { return owners_[rank_behind(options_, id)]; }
 
+void SpreadRun::end_rank() const {
+  end_rank_();
+  SIMMESH_CHECK(false, "a rank goes on after its run has ended");
+}
+
 std::vector<int> SpreadRun::others() const {
   std::vector<int> others;
   for (int i = 0; i < processes(); ++i)
@@ -85,30 +79,15 @@ std::vector<int> SpreadRun::others() const {
   return others;
 }
 
-ProcessBytes SpreadRun::framed(Kind kind, std::string_view name,
-                               gsl::span<const std::byte> payload) const {
-  MessageWriter writer;
-  writer.reserve(64 + name.size() + payload.size());
-  writer.put(kind);
-  writer.put(run_);
-  writer.put(number_);
-  writer.put_text(name);
-  writer.put_bytes(payload.data(), payload.size());
-  return writer.take();
+// Keeps what a process tells at its end, if it is that.
+bool SpreadRun::keep_ending(int process, ProcessFrame& frame) {
+  bool is_ending = frame.kind == ProcessFrame::Kind::end && frame.run == run_;
+  if (is_ending) endings_[std::size_t(process)] = std::move(frame.payload);
+  return is_ending;
 }
 
-SpreadRun::Frame SpreadRun::frame_of(gsl::span<const std::byte> bytes) {
-  MessageReader reader(bytes);
-  Frame frame;
-  frame.kind = reader.get<Kind>();
-  frame.run = reader.get<std::uint32_t>();
-  frame.number = reader.get<std::uint64_t>();
-  frame.name = reader.get_text();
-  frame.payload.assign(reader.rest().begin(), reader.rest().end());
-  return frame;
-}
-
-// A process that is lost ends the run; World::run says so once no rank is left.
+// A process that is lost ends the run, and nothing is received; World::run says so once no rank is
+// left.
 std::vector<ProcessBytes> SpreadRun::transfer(gsl::span<const Parcel> parcels,
                                               gsl::span<const int> from) {
   try {
@@ -116,19 +95,17 @@ std::vector<ProcessBytes> SpreadRun::transfer(gsl::span<const Parcel> parcels,
   } catch (const ProcessLost&) {
     lost_ = std::current_exception();
     is_over_ = is_told_ = true;
-    throw RankEnded();
+    return {};
   }
 }
 
 // Looks at what came in place of a message, and ends the run if it is anything else.
-void SpreadRun::see(int process, const Frame& frame, std::string_view name) {
-  if (frame.kind == Kind::end && frame.run == run_) endings_[std::size_t(process)] = frame.payload;
-  bool is_same = frame.run == run_ && frame.number == number_ && frame.name == name;
-  if (frame.kind == Kind::exchange && is_same) return;
+void SpreadRun::see(int process, ProcessFrame& frame, std::string_view name) {
+  if (frame.is_at(place(ProcessFrame::Kind::exchange, name))) return;
   is_over_ = true;
-  if (frame.kind != Kind::exchange) {
+  if (keep_ending(process, frame) || frame.kind == ProcessFrame::Kind::failure) {
     is_told_ = true;
-    throw RankEnded();
+    end_rank();
   }
   raise(ErrorKind::runtime_error, "engine/spread",
         "expected all processes to be at exchange {}, {}, got process {} at exchange {}, {}: the "
@@ -137,17 +114,19 @@ void SpreadRun::see(int process, const Frame& frame, std::string_view name) {
 }
 
 void SpreadRun::begin_exchange() {
-  if (is_over_) throw RankEnded();
-  number_ = spread_.next_exchange();
+  if (is_over_) end_rank();
+  ++number_;
 }
 
 std::vector<ProcessBytes> SpreadRun::exchange(std::string_view name, std::vector<Parcel> parcels,
                                               gsl::span<const int> from) {
   if (parcels.empty() && from.empty()) return {};
-  for (Parcel& parcel : parcels) parcel.bytes = framed(Kind::exchange, name, parcel.bytes);
+  ProcessFrame here = place(ProcessFrame::Kind::exchange, name);
+  for (Parcel& parcel : parcels) parcel.bytes = frame_bytes(here, parcel.bytes);
   std::vector<ProcessBytes> received = transfer(parcels, from);
+  if (lost_) end_rank();
   for (std::size_t i = 0; i < received.size(); ++i) {
-    Frame frame = frame_of(received[i]);
+    ProcessFrame frame = frame_from(received[i]);
     see(from[i], frame, name);
     received[i] = std::move(frame.payload);
   }
@@ -165,24 +144,16 @@ ProcessBytes SpreadRun::share(std::string_view name, int from, const ProcessByte
 
 void SpreadRun::tell_failure(RankId rank) {
   if (is_over_) return;
-  number_ = spread_.next_exchange();
+  ++number_;
   std::string name = fmt::format("the end of {} by an error", name_of(options_, rank));
   std::vector<int> all = others();
   std::vector<Parcel> parcels;
-  for (int other : all) parcels.push_back({other, framed(Kind::failure, name, {})});
-  std::vector<ProcessBytes> received;
-  try {
-    received = transfer(parcels, all);
-  } catch (const RankEnded&) {
-    return;
-  }
+  ProcessFrame here = place(ProcessFrame::Kind::failure, name);
+  for (int other : all) parcels.push_back({other, frame_bytes(here, {})});
+  std::vector<ProcessBytes> received = transfer(parcels, all);
   for (std::size_t i = 0; i < received.size(); ++i) {
-    Frame frame = frame_of(received[i]);
-    if (frame.kind == Kind::end && frame.run == run_)
-      endings_[std::size_t(all[i])] = std::move(frame.payload);
-    bool is_same = frame.kind == Kind::failure && frame.run == run_ && frame.number == number_ &&
-                   frame.name == name;
-    is_over_ = is_over_ || !is_same;
+    ProcessFrame frame = frame_from(received[i]);
+    is_over_ = is_over_ || keep_ending(all[i], frame) || !frame.is_at(here);
   }
 }
 
@@ -214,7 +185,7 @@ void SpreadRun::swap_endings(const ProcessBytes& own) {
   std::vector<Parcel> parcels;
   std::vector<int> missing;
   for (int other : others()) {
-    parcels.push_back({other, framed(Kind::end, "the end", own)});
+    parcels.push_back({other, frame_bytes(place(ProcessFrame::Kind::end, "the end"), own)});
     if (endings_[std::size_t(other)].empty()) missing.push_back(other);
   }
   endings_[std::size_t(process())] = own;
@@ -223,11 +194,8 @@ void SpreadRun::swap_endings(const ProcessBytes& own) {
     parcels.clear();
     std::vector<int> later;
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      Frame frame = frame_of(received[i]);
-      if (frame.kind == Kind::end && frame.run == run_)
-        endings_[std::size_t(missing[i])] = std::move(frame.payload);
-      else
-        later.push_back(missing[i]);
+      ProcessFrame frame = frame_from(received[i]);
+      if (!keep_ending(missing[i], frame)) later.push_back(missing[i]);
     }
     if (later.empty()) return;
     missing = std::move(later);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <gsl/span>
 #include <memory>
 #include <optional>
@@ -11,11 +12,10 @@
 
 #include "core/engine/options/world_options.h"
 #include "core/engine/reports/outcome.h"
+#include "core/engine/spread/process_frame.h"
 #include "core/engine/spread/world_spread.h"
 
 namespace simmesh {
-
-class Run;
 
 // SpreadRun is a run whose ranks are spread over processes: who owns which rank, and what the
 // processes tell each other. All processes make the same exchanges in the same order, so each
@@ -27,13 +27,26 @@ class Run;
 // tell_failure.
 class SpreadRun {
  public:
+  // State is where a run keeps it; null where the run isn't spread.
+  struct State {
+    std::unique_ptr<SpreadRun> run;
+  };
   // of returns that of a run, null where the run isn't spread.
-  static SpreadRun* of(Run& run);
-  // begin makes the run a spread one if a WorldSpread is active and the world has data. Raises a
-  // ValueError for options that a spread world can't have.
-  static void begin(Run& run, const WorldOptions& options);
+  template <class Run>
+  static SpreadRun* of(Run& run) {
+    return WorldSpread::active() ? run.template state<State>().run.get() : nullptr;
+  }
 
-  SpreadRun(WorldSpread& spread, const WorldOptions& options, std::optional<int> owner_of_all);
+  // EndRank raises RankEnded in the rank that has the turn.
+  using EndRank = std::function<void()>;
+  // make returns one if a WorldSpread is active and the world has data, null otherwise. A world in
+  // a rank belongs to the owner of that rank, if one is given. Raises a ValueError for options that
+  // a spread world can't have.
+  static std::unique_ptr<SpreadRun> make(const WorldOptions& options,
+                                         std::optional<int> owner_of_all, EndRank end_rank);
+
+  SpreadRun(WorldSpread& spread, const WorldOptions& options, std::optional<int> owner_of_all,
+            EndRank end_rank);
 
   int process() const { return spread_.number(); }
   int processes() const { return spread_.count(); }
@@ -62,7 +75,7 @@ class SpreadRun {
   // Ending is what a process knows of the run at its end.
   struct Ending {
     std::optional<Failure> failure;
-    // Of each rank and deputy.
+    // Each has one entry for each rank and deputy.
     std::vector<std::uint64_t> hashes;
     std::vector<std::int64_t> peak_bytes;
     std::uint64_t copies_on_write = 0;
@@ -73,25 +86,21 @@ class SpreadRun {
   Ending end(Ending own);
 
  private:
-  enum class Kind : std::uint8_t { exchange, failure, end };
-  struct Frame {
-    Kind kind = Kind::exchange;
-    std::uint32_t run = 0;
-    std::uint64_t number = 0;
-    std::string name;
-    ProcessBytes payload;
-  };
-
-  ProcessBytes framed(Kind kind, std::string_view name, gsl::span<const std::byte> payload) const;
-  static Frame frame_of(gsl::span<const std::byte> bytes);
+  // place returns a frame without a payload at the present exchange.
+  ProcessFrame place(ProcessFrame::Kind kind, std::string_view name) const {
+    return {.kind = kind, .run = run_, .number = number_, .name = std::string(name)};
+  }
   std::vector<int> others() const;
   std::vector<ProcessBytes> transfer(gsl::span<const Parcel> parcels, gsl::span<const int> from);
-  void see(int process, const Frame& frame, std::string_view name);
+  [[noreturn]] void end_rank() const;
+  bool keep_ending(int process, ProcessFrame& frame);
+  void see(int process, ProcessFrame& frame, std::string_view name);
   ProcessBytes ending_bytes(const Ending& own) const;
   void swap_endings(const ProcessBytes& own);
 
   WorldSpread& spread_;
   const WorldOptions& options_;
+  EndRank end_rank_;
   std::vector<int> owners_;  // of ranks
   std::uint32_t run_;
   std::uint64_t number_ = 0;

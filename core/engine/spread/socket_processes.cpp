@@ -56,12 +56,10 @@ void close_all(std::vector<int>& sockets) {
 
 // Waits until a process has ended, at most as long as it may take. Returns its status, or -1.
 int status_of(pid_t pid, std::chrono::milliseconds patience) {
-  auto deadline = std::chrono::steady_clock::now() + patience;
-  for (int status = 0;;) {
+  for (int status = 0;; patience -= ending_interval) {
     pid_t ended = waitpid(pid, &status, WNOHANG);
     if (ended == pid) return status;
-    if (ended < 0 && errno != EINTR) return -1;
-    if (std::chrono::steady_clock::now() >= deadline) return -1;
+    if ((ended < 0 && errno != EINTR) || patience.count() <= 0) return -1;
     std::this_thread::sleep_for(ending_interval);
   }
 }

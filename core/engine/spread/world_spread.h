@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string_view>
 
 #include "core/engine/schedules/schedule.h"
 #include "core/engine/spread/processes.h"
@@ -41,10 +43,14 @@ class WorldSpread {
   // owner_of returns the owner of a rank. Raises a ValueError for one that isn't there.
   int owner_of(const RankOfWorld& rank) const;
 
-  // next_run and next_exchange number the runs and the exchanges of the program, from 1 on. All
-  // processes count alike.
+  // next_run numbers the runs of the program, from 1 on. All processes count alike.
   std::uint32_t next_run() { return ++runs_; }
-  std::uint64_t next_exchange() { return ++exchanges_; }
+
+  // of_first returns the bytes of the first process that has some, for what a run has left: it has
+  // them in one process. All processes call it outside any run; `own` is null where there are none.
+  // nullopt if all processes have some, or none has. Raises a RuntimeError if another process asks
+  // for something else.
+  std::optional<ProcessBytes> of_first(std::string_view name, const ProcessBytes* own);
 
   // active returns the WorldSpread of the innermost scope, null for none.
   static WorldSpread* active() { return active_; }
@@ -60,7 +66,7 @@ class WorldSpread {
   Processes& processes_;
   OwnerOf owner_of_;
   std::uint32_t runs_ = 0;
-  std::uint64_t exchanges_ = 0;
+  std::uint64_t questions_ = 0;
 };
 
 // SpreadScope spreads the Worlds that run in its scope. One thread of the program makes scopes and

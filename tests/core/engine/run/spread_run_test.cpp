@@ -43,7 +43,8 @@ TEST(SpreadRun, ARankHasDataInItsOwnProcessOnly) {
                          World({.ranks = 4}).run([&](Rank& rank) {
                            bool owns = int(rank.id() / 2) == spread.number();
                            for (int i = 0; i < 3; ++i) {
-                             if (DataMode::shapes_only() == owns) wrong += std::to_string(rank.id());
+                             if (DataMode::shapes_only() == owns)
+                               wrong += std::to_string(rank.id());
                              rank.yield();
                            }
                          });

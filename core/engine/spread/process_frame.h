@@ -25,8 +25,7 @@ struct ProcessFrame {
   }
 };
 
-// frame_bytes returns the bytes of a message with the place of a frame and another payload, and
-// frame_from the frame of such bytes.
+// frame_bytes returns the bytes of a message with the place of a frame and another payload.
 inline ProcessBytes frame_bytes(const ProcessFrame& place, gsl::span<const std::byte> payload) {
   MessageWriter writer;
   writer.reserve(64 + place.name.size() + payload.size());
@@ -38,6 +37,7 @@ inline ProcessBytes frame_bytes(const ProcessFrame& place, gsl::span<const std::
   return writer.take();
 }
 
+// frame_from returns the frame of such bytes.
 inline ProcessFrame frame_from(gsl::span<const std::byte> bytes) {
   MessageReader reader(bytes);
   ProcessFrame frame;

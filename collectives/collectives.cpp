@@ -4,7 +4,9 @@
 
 #include "collectives/object_board.h"
 #include "core/check/error.h"
+#include "core/engine/run/known.h"
 #include "core/engine/run/run.h"
+#include "core/engine/run/spread_run.h"
 #include "core/engine/world.h"
 #include "core/memory/data_mode.h"
 #include "core/ops/compute_mode.h"
@@ -146,14 +148,22 @@ Work broadcast_async(const Tensor& tensor, std::int64_t root, const ProcessGroup
 
 namespace {
 
-// Sends the object beside tensors that have only its number of bytes.
+// Returns the bytes as a tensor; of shapes only where there is no data.
+Tensor bytes_of(const std::string& object) {
+  Tensor bytes = empty({std::int64_t(object.size())}, DType::uint8);
+  if (!object.empty() && bytes.has_elements())
+    std::memcpy(bytes.mutable_data(), object.data(), object.size());
+  return bytes;
+}
+
+// Sends the object beside a tensor of its bytes, which has no elements where there is no data.
 std::string broadcast_beside(const std::string& object, std::int64_t root,
                              const ProcessGroup& group, const CallSite& site) {
   Rank& rank = group.owner();
   rank.run().take_turn(rank);
   std::uint64_t number = rank.run().state<ObjectBoard>().next(group);
   if (group.rank() == root) rank.run().state<ObjectBoard>().put(group, number, object);
-  Tensor bytes = empty({std::int64_t(object.size())}, DType::uint8);
+  Tensor bytes = bytes_of(object);
   run_collective_for_one(group, rooted(CollectiveOp::broadcast_object, one(bytes), root, site));
   rank.run().take_turn(rank);
   return rank.run().state<ObjectBoard>().get(group, number);
@@ -163,9 +173,13 @@ std::string broadcast_beside(const std::string& object, std::int64_t root,
 
 std::string broadcast_object(const std::string& object, std::int64_t root,
                              const ProcessGroup& group, CallSite site) {
+  // The root may have made the object from its data.
+  if (SpreadRun::of(group.owner().run()))
+    return broadcast_beside(
+        group.rank() == root ? known_text("broadcast_object", [&] { return object; }) : object,
+        root, group, site);
   if (DataMode::shapes_only()) return broadcast_beside(object, root, group, site);
-  Tensor bytes = empty({std::int64_t(object.size())}, DType::uint8);
-  if (!object.empty()) std::memcpy(bytes.mutable_data(), object.data(), object.size());
+  Tensor bytes = bytes_of(object);
   Tensor result =
       run_collective_for_one(group, rooted(CollectiveOp::broadcast_object, one(bytes), root, site));
   return std::string(reinterpret_cast<const char*>(result.data()), result.bytes());

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "collectives/collective_call.h"
-#include "collectives/result_part.h"
+#include "collectives/results/result_part.h"
 #include "core/check/error.h"
 #include "core/engine/ranks/rank.h"
 #include "core/engine/reports/activity.h"
@@ -88,6 +88,7 @@ class Exchange final : public Waitable {
   std::uint64_t sequence() const { return sequence_; }
 
   // The next members are for the transport.
+  const Membership& membership() const { return group_; }
   std::size_t members() const { return arrivals_.size(); }
   // is_run is true for a member that runs. call returns its call. A member of a folded world that
   // isn't run counts as if it had made the call of the first one that is.

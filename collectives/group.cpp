@@ -6,15 +6,18 @@
 #include "collectives/fabric.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/engine/run/spread_run.h"
 
 namespace simmesh {
 
 namespace {
 
-const Transport& transport_of(const WorldOptions& world) {
+const Transport& transport_of(Run& run) {
   static const SharedMemoryTransport shared_memory;
   static const ShapeTransport shapes;
-  return world.shapes_only ? static_cast<const Transport&>(shapes) : shared_memory;
+  static const SpreadTransport spread;
+  if (SpreadRun::of(run)) return spread;
+  return run.options().shapes_only ? static_cast<const Transport&>(shapes) : shared_memory;
 }
 
 }  // namespace
@@ -24,7 +27,7 @@ Group::Group(Run& run, Membership membership, CollectiveCounts& counts)
       membership_(std::move(membership)),
       counts_(counts),
       mailbox_(run, membership_),
-      transport_(transport_of(run.options())),
+      transport_(transport_of(run)),
       next_sequence_(membership_.size(), 0) {}
 
 Exchange& Group::exchange_of(std::uint64_t sequence) {

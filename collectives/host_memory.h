@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/result_part.h"
+#include "collectives/results/result_part.h"
 
 namespace simmesh {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collectives/host_memory.h"
+#include "collectives/transport.h"
 #include "core/check/error.h"
 #include "core/tensor/elements_hash.h"
 
@@ -125,6 +126,8 @@ void Mailbox::match(const Pending& pending, Receive& receive) {
   receive.message = pending.message;
   if (const HostMemory* host = pending.message.host.get())
     receive.message->payload = payload_of(*host);
+  share_message(receive.message->payload, group_.rank_of(pending.message.from),
+                group_.rank_of(receive.to));
   if (receive.host) receive.host->store({&receive.message->payload, 1});
   wake(pending.number, receive);
 }

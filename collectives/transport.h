@@ -40,4 +40,19 @@ class SharedMemoryTransport final : public Transport {
   void exchange(Exchange& exchange, const TransportContext& context) const override;
 };
 
+// SpreadTransport serves a run that is spread over processes: members whose ranks this process owns
+// have elements, the others are ghosts. Processes that own members exchange the bytes that their
+// members need, and each makes the results of its own members by the SharedMemoryTransport; ghosts
+// get shapes. A reduction is cut into one range of elements for each process, so that no process
+// holds all operands, except of small ones and in the orders of vendors, where the place of an
+// element counts. docs/processes.md has the bytes and messages of each collective.
+class SpreadTransport final : public Transport {
+ public:
+  void exchange(Exchange& exchange, const TransportContext& context) const override;
+};
+
+// share_message gives the receiver's process the bytes of a message whose sender another process
+// owns, in a run that is spread over processes; elsewhere it does nothing.
+void share_message(ResultPart& payload, RankId sender, RankId receiver);
+
 }  // namespace simmesh

@@ -16,6 +16,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/flat.h"
+#include "core/tensor/known_tensor.h"
 #include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
@@ -277,6 +278,7 @@ void State::find_unused(std::size_t partners, std::vector<bool>& unused) {
     if (used.has_elements()) used.mutable_values<std::int64_t>()[i] = unused[members[i]] ? 0 : 1;
   }
   if (groups[partners]) used = all_reduce(used, ReduceOp::sum, *groups[partners], site);
+  used = known_tensor(used, "the use of parameters");
   if (!used.has_elements()) return;
   auto users = used.values<std::int64_t>();
   for (std::size_t i = 0; i < members.size(); ++i) unused[members[i]] = users[i] == 0;

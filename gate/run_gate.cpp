@@ -5,6 +5,7 @@
 
 #include "core/check/join_text.h"
 #include "core/check/shell_word.h"
+#include "core/engine/spread/world_spread.h"
 #include "gate/check_kind.h"
 #include "gate/checked_run.h"
 
@@ -73,7 +74,7 @@ void take_figures(const CheckedRun& checked, const GateRunOptions& options) {
   result.peak_bytes = base.outcome.peak_bytes;
   if (gate.world.shapes_only)
     result.shapes_of_ranks = std::int64_t(base.ranks.size());
-  else if (options.threads == 1)
+  else if (options.threads == 1 && !WorldSpread::active())
     result.physical_peak_bytes = base.outcome.physical_peak_bytes;
   result.losses = base.ranks[0].losses;
   for (std::size_t op = 0; op < collective_op_count; ++op)

@@ -10,7 +10,10 @@
 #include "core/engine/ranks/watch.h"
 #include "core/engine/reports/run_observer.h"
 #include "core/engine/reports/shortage.h"
+#include "core/engine/run/known.h"
 #include "core/engine/schedules/random_stream.h"
+#include "core/engine/spread/message_bytes.h"
+#include "core/engine/spread/world_spread.h"
 #include "core/tensor/scalar_value.h"
 #include "fsdp/state/event_fields.h"
 #include "gate/folding.h"
@@ -35,6 +38,18 @@ void keep_results(Rank& rank, const GateRunner::Request& request, const Training
   for (const RunRecord* expected : request.expected)
     found.differences.push_back(first_difference(*expected, results));
   if (request.keep_record && rank.id() == request.recorded_rank) found.record = copy_of(results);
+}
+
+// Keeps the peaks of the rank's memory, which its owner knows.
+void keep_peaks(Rank& rank, RankFindings& found) {
+  std::string peaks = known_text("peaks of memory", [&] {
+    MessageWriter writer;
+    for (std::size_t i = 0; i < memory_category_count; ++i)
+      writer.put(rank.ledger().of(MemoryCategory(i)).peak);
+    return message_text(writer.take());
+  });
+  MessageReader reader(message_bytes(peaks));
+  for (std::int64_t& peak : found.memory_peaks) peak = reader.get<std::int64_t>();
 }
 
 // Observation counts the gathers of one rank, and keeps its events.
@@ -124,6 +139,7 @@ std::map<std::string, std::string> plans_of(World& world) {
 Outcome record(World& world, const std::function<void(Rank&)>& body, const TraceFolders& folders) {
   replay::Recording recording = replay::record_run(world, body);
   raise_shortage(recording.outcome);
+  if (!WorldSpread::writes_files()) return std::move(recording.outcome);
   if (!folders.execution_traces.empty()) replay::write_job(recording.job, folders.execution_traces);
   if (!folders.chakra.empty()) replay::write_chakra_job(recording.job, folders.chakra);
   return std::move(recording.outcome);
@@ -224,8 +240,7 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
     form.gradient_factor = request.gradient_factor;
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form), at_memory);
     if (reports) keep_results(rank, request, result, own);
-    for (std::size_t i = 0; i < memory_category_count; ++i)
-      own.memory_peaks[i] = rank.ledger().of(MemoryCategory(i)).peak;
+    keep_peaks(rank, own);
   };
 }
 

@@ -5,6 +5,7 @@
 #include "core/check/error.h"
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/reports/interrupt.h"
+#include "core/engine/spread/world_spread.h"
 #include "gate/explain.h"
 #include "gate/judged_gates.h"
 #include "gate/page/gate_entry.h"
@@ -19,6 +20,7 @@
 #include "tools/report_option.h"
 #include "tools/run_options.h"
 #include "tools/shard_options.h"
+#include "tools/spread_options.h"
 #include "tools/terminal.h"
 #include "tools/united_reports.h"
 
@@ -32,6 +34,7 @@ struct RunArguments {
   std::string picture;
   TraceFolders folders;
   RunOptions run;
+  SpreadOptions spread;
   ShardOptions shard;
   FindingsOption findings;
   OutputOptions output;
@@ -74,7 +77,7 @@ void take_shard(std::vector<GateFile>& gates, const std::optional<ShardResults>&
   gates = std::move(own);
 }
 
-void keep(ShardResults& keeps, const RunArguments& arguments,
+void keep(ShardResults keeps, const RunArguments& arguments,
           const std::vector<ReportBlock>& gates) {
   keeps.jobs = arguments.paths.size();
   keeps.inputs = input_hash(arguments.paths);
@@ -134,23 +137,9 @@ void write_report(const RunArguments& arguments, const std::vector<GateFile>& ga
   arguments.report.write(gates_report(reported, arguments.report.command()));
 }
 
-// All files are read before the first gate runs, and nothing is printed before the last has run.
-int run(const RunArguments& arguments, const RunWords& options) {
-  std::vector<GateFile> gates = read_gates(arguments);
-  std::optional<ShardResults> keeps = arguments.shard.begin();
-  take_shard(gates, keeps);
-  if (arguments.explain) {
-    for (const GateFile& gate : gates) fmt::print("{}", explain(gate));
-    return 0;
-  }
-  if (!options.trace_file.empty() && gates.size() != 1)
-    raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
-  expect_recordable(arguments.folders, gates);
-  expect_picture(arguments.picture, gates);
-  arguments.findings.begin();
-  arguments.report.expect_writable();
-  expect_runnable(gates, options,
-                  std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
+// Runs gates and writes what is asked for; of processes that worlds are spread over, one writes.
+int run_gates(const std::vector<GateFile>& gates, const RunArguments& arguments,
+              const RunWords& options, const std::optional<ShardResults>& keeps) {
   std::vector<GateResult> results;
   std::vector<GateRecords> records(arguments.report.is_given() ? gates.size() : 0,
                                    {.limits = RecordLimits::each(gates.size())});
@@ -160,6 +149,10 @@ int run(const RunArguments& arguments, const RunWords& options) {
       {.count = gates.size(), .threads = std::size_t(arguments.run.jobs)},
       [&] {
         return [&](std::uint64_t i) {
+          // Processes that worlds are spread over run each gate equally often.
+          if (WorldSpread::active())
+            return run_gate(gates[i], options, arguments.folders,
+                            records.empty() ? nullptr : &records[i]);
           return lost.run(options, [&](const RunWords& words, bool is_recorded) {
             if (!records.empty()) records[i] = {.limits = records[i].limits};
             return run_gate(gates[i], words, is_recorded ? arguments.folders : TraceFolders(),
@@ -171,6 +164,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
         results.push_back(std::move(result));
         return true;
       });
+  if (!WorldSpread::writes_files()) return 0;
   if (!arguments.picture.empty() && !results.empty() && !results[0].zero_schedule.empty())
     lost.write([&] { write_file(arguments.picture, results[0].zero_schedule, "the picture"); });
   if (arguments.report.is_given())
@@ -183,8 +177,29 @@ int run(const RunArguments& arguments, const RunWords& options) {
     std::fputs("simmesh: interrupted\n", stderr);
     return Interrupt::exit_status;
   }
-  if (keeps) keep(*keeps, arguments, blocks);
+  if (keeps) keep(ShardResults(*keeps), arguments, blocks);
   return status;
+}
+
+// All files are read before the first gate runs, and nothing is printed before the last has run.
+int run(const RunArguments& arguments, const RunWords& options) {
+  std::vector<GateFile> gates = read_gates(arguments);
+  std::optional<ShardResults> keeps = arguments.shard.begin();
+  take_shard(gates, keeps);
+  if (arguments.explain) {
+    for (const GateFile& gate : gates) fmt::print("{}", explain(gate));
+    return 0;
+  }
+  arguments.spread.expect_possible(options, arguments.run.jobs);
+  if (!options.trace_file.empty() && gates.size() != 1)
+    raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
+  expect_recordable(arguments.folders, gates);
+  expect_picture(arguments.picture, gates);
+  arguments.findings.begin();
+  arguments.report.expect_writable();
+  expect_runnable(gates, options,
+                  std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
+  return arguments.spread.run([&] { return run_gates(gates, arguments, options, keeps); });
 }
 
 }  // namespace
@@ -210,12 +225,14 @@ void add_run_command(CLI::App& program, int& status) {
                   "record the run as a graph for simulators: a folder for rank-N.et")
       ->type_name("DIR");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
+  arguments->spread.add_to(*app, "gates");
   arguments->shard.add_to(*app, "gates");
   arguments->findings.add_to(*app);
   arguments->report.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, &status] {
-    Crew* crew = arguments->explain ? nullptr : Crew::present();
+    bool is_apart = arguments->explain || arguments->spread.is_given();
+    Crew* crew = is_apart ? nullptr : Crew::present();
     RunWords words = arguments->run.words();
     status =
         crew == nullptr

@@ -2,11 +2,14 @@
 #include <memory>
 
 #include "core/check/error.h"
+#include "core/engine/reports/interrupt.h"
+#include "core/engine/spread/world_spread.h"
 #include "tools/commands.h"
 #include "tools/crew/crew.h"
 #include "tools/findings_option.h"
 #include "tools/run_options.h"
 #include "tools/shard_options.h"
+#include "tools/spread_options.h"
 #include "tools/united_reports.h"
 #include "tools/watched_run.h"
 #include "tools/whole_number.h"
@@ -29,6 +32,7 @@ struct VerifyArguments {
   bool fail_fast = false;
   bool prints_fields = false;
   RunOptions run;
+  SpreadOptions spread;
   ShardOptions shard;
   FindingsOption findings;
   OutputOptions output;
@@ -68,6 +72,32 @@ int verify_in_crew(Crew& crew, const VerifyArguments& arguments) {
                  }});
 }
 
+// Runs the cases; of processes that worlds are spread over, one writes.
+int verify_cases(const VerifyArguments& arguments) {
+  bool writes = WorldSpread::writes_files();
+  VerifyRequest request = request_of(arguments);
+  std::optional<ShardResults> keeps = arguments.shard.begin();
+  if (keeps) {
+    request.shard = keeps->shard;
+    request.keeps = &*keeps;
+  }
+  if (writes) arguments.findings.begin();
+  std::vector<JudgedCheck> checks;
+  if (arguments.findings.is_given())
+    request.takes = [&checks](const CaseResult& one) { checks.push_back(judged_check(one)); };
+  OutputOptions output = arguments.output;
+  output.quiet = output.quiet || !writes;
+  WatchedRun watched(output);
+  request.goes_on = watched.goes_on();
+  VerifyResult result = verify(request);
+  watched.end(result.interrupted);
+  if (!writes) return 0;
+  print_report(output.json ? to_json(result) : to_text(result, {.quiet = output.quiet}));
+  arguments.findings.write([&] { return checks; });
+  if (keeps && !result.interrupted) arguments.shard.write(*keeps);
+  return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
+}
+
 }  // namespace
 
 int print_united_verify(const ShardResults& all, const UnitedOutput& options) {
@@ -98,6 +128,7 @@ void add_verify_command(CLI::App& program, int& status) {
   app->add_flag("--fields", arguments->prints_fields,
                 "prints the page of all fields of all kinds instead");
   arguments->run.add_to(*app, RunOptions::Runs::cases, "cases");
+  arguments->spread.add_to(*app, "cases");
   arguments->shard.add_to(*app, "cases");
   arguments->findings.add_to(*app);
   arguments->output.add_to(*app);
@@ -108,29 +139,12 @@ void add_verify_command(CLI::App& program, int& status) {
     }
     if (arguments->paths.empty()) throw CLI::RequiredError("PATH");
     arguments->has_limit = limit->count() > 0;
-    if (Crew* crew = Crew::present()) {
+    if (Crew* crew = Crew::present(); crew && !arguments->spread.is_given()) {
       status = verify_in_crew(*crew, *arguments);
       return;
     }
-    VerifyRequest request = request_of(*arguments);
-    std::optional<ShardResults> keeps = arguments->shard.begin();
-    if (keeps) {
-      request.shard = keeps->shard;
-      request.keeps = &*keeps;
-    }
-    arguments->findings.begin();
-    std::vector<JudgedCheck> checks;
-    if (arguments->findings.is_given())
-      request.takes = [&checks](const CaseResult& one) { checks.push_back(judged_check(one)); };
-    WatchedRun watched(arguments->output);
-    request.goes_on = watched.goes_on();
-    VerifyResult result = verify(request);
-    watched.end(result.interrupted);
-    print_report(arguments->output.json ? to_json(result)
-                                        : to_text(result, {.quiet = arguments->output.quiet}));
-    arguments->findings.write([&] { return checks; });
-    if (keeps && !result.interrupted) arguments->shard.write(*keeps);
-    status = result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
+    arguments->spread.expect_possible(arguments->run.words(), arguments->run.jobs);
+    status = arguments->spread.run([&] { return verify_cases(*arguments); });
   });
 }
 

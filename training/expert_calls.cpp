@@ -5,6 +5,7 @@
 #include "collectives/collectives.h"
 #include "core/nn/moe.h"
 #include "core/nn/moe_routing.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh {
 
@@ -36,6 +37,7 @@ std::vector<ExpertCalls::Expert> ExpertCalls::take_uncalled(const ProcessGroup& 
   Tensor total = nn::index_tensor(*calls_);
   if (group.size() > 1) total = all_reduce(total, ReduceOp::sum, group);
   std::fill(calls_->begin(), calls_->end(), 0);
+  total = known_tensor(total, "calls of experts");
   if (!total.has_elements()) return uncalled;
   auto calls = total.values<std::int64_t>();
   for (std::size_t i = 0; i < experts_.size(); ++i)

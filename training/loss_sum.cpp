@@ -29,24 +29,28 @@ Tensor loss_terms(LossKind kind, const Tensor& output, const Tensor& target) {
 }
 
 void LossSum::add(const Tensor& terms, const Tensor& loss) {
-  losses_.push_back(scalar_value(loss.detach()));
+  losses_.push_back(scalar_value_or(loss.detach(), 0.0));
   if (!current_arithmetic().is_exact()) return;
   Ledger::Uncharged host;
   Clock::Quiet no_launches;
   KeepUnrounded scope;
-  sums_.push_back(unrounded(simmesh::sum(terms.detach())));
+  Tensor sum = simmesh::sum(terms.detach());
+  sums_.push_back(sum.has_elements() ? unrounded(sum) : CarriedSums::zeros(1));
 }
 
 Tensor LossSum::value(const TrainingTask& task, const ParallelForm& form) const {
   Tensor losses = empty({std::int64_t(losses_.size())}, DType::float64);
-  std::copy(losses_.begin(), losses_.end(), losses.mutable_values<double>().begin());
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
+  bool has_values = losses.has_elements();
+  if (has_values)
+    std::copy(losses_.begin(), losses_.end(), losses.mutable_values<double>().begin());
+  for (std::size_t i = 0; has_values && i < sums_.size(); ++i) {
     Tensor loss = losses.narrow({.dim = 0, .start = std::int64_t(i), .length = 1});
     keep_unrounded(loss, sums_[i]);
   }
   KeepUnrounded scope;
   if (form.all_sum) losses = form.all_sum(losses);
   double total = 0;
+  if (!has_values) return full(DimSpan(), DType::float64, total);
   if (sums_.empty())
     for (double loss : losses.values<double>()) total += loss / form.gradient_divisor;
   else

@@ -8,12 +8,14 @@
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/clock/clock.h"
+#include "core/engine/run/known.h"
 #include "core/memory/data_mode.h"
 #include "core/nn/dropout.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
+#include "core/tensor/known_tensor.h"
 #include "core/tensor/scalar_value.h"
 #include "training/pipeline_ranks.h"
 #include "training/rank_rows.h"
@@ -216,11 +218,17 @@ nn::RoutingDecision RouterBatch::decide(const nn::Moe& moe, const nn::Routing& r
                                         const Shape& x) {
   Router& router = router_of(moe);
   if (current_backward()) {
-    for (const Call& call : calls_of(router))
-      if (same_bits(call.experts, routing.experts) &&
-          (!routing.chosen.has_elements() || same_bits(call.chosen, routing.chosen)))
-        return call.decision;
-    SIMMESH_CHECK(false, "expected a recomputation to make the choices of its forward pass");
+    std::vector<Call>& calls = calls_of(router);
+    auto is_same = [&](const Call& call) {
+      return same_bits(call.experts, routing.experts) &&
+             (!routing.chosen.has_elements() || same_bits(call.chosen, routing.chosen));
+    };
+    auto find = [&] { return std::find_if(calls.begin(), calls.end(), is_same) - calls.begin(); };
+    auto found = std::size_t(
+        std::stoull(known_text("a recomputed routing", [&] { return std::to_string(find()); })));
+    SIMMESH_CHECK(found < calls.size(),
+                  "expected a recomputation to make the choices of its forward pass");
+    return calls[found].decision;
   }
   nn::RoutingDecision decision = new_decision(router, routing, x);
   if (!is_planning_ && router.moe->bias().is_defined()) {
@@ -250,8 +258,8 @@ RouterBatch::StepLoss RouterBatch::step_loss(const Router& router) const {
   if (is_exact) loss.exact.push_back(CarriedSums::zeros(1));
   if (router.terms.empty()) return loss;
   Tensor total = sum(cat(router.terms));
-  loss.value = scalar_value(total);
-  if (is_exact) loss.exact.front() = unrounded(total);
+  loss.value = scalar_value_or(total, 0.0);
+  if (is_exact && total.has_elements()) loss.exact.front() = unrounded(total);
   return loss;
 }
 
@@ -266,6 +274,7 @@ void RouterBatch::end_step() {
     Tensor loads = nn::index_tensor(router.loads);
     if (form_.all_sum) loads = form_.all_sum(loads);
     std::vector<std::int64_t> summed = router.loads;
+    loads = known_tensor(loads, "loads of experts");
     if (loads.has_elements()) {
       auto values = loads.values<std::int64_t>();
       summed.assign(values.begin(), values.end());
@@ -278,8 +287,10 @@ void RouterBatch::end_step() {
 
 std::vector<double> RouterBatch::losses_of(const std::vector<StepLoss>& own) const {
   Tensor sums = empty({std::int64_t(own.size())}, DType::float64);
-  for (std::size_t i = 0; i < own.size(); ++i) sums.mutable_values<double>()[i] = own[i].value;
-  for (std::size_t i = 0; i < own.size(); ++i) {
+  bool has_values = sums.has_elements();
+  for (std::size_t i = 0; has_values && i < own.size(); ++i)
+    sums.mutable_values<double>()[i] = own[i].value;
+  for (std::size_t i = 0; has_values && i < own.size(); ++i) {
     if (own[i].exact.empty()) continue;
     Tensor sum = sums.narrow({.dim = 0, .start = std::int64_t(i), .length = 1});
     keep_unrounded(sum, own[i].exact.front());
@@ -289,8 +300,10 @@ std::vector<double> RouterBatch::losses_of(const std::vector<StepLoss>& own) con
   std::vector<double> losses;
   for (std::size_t i = 0; i < own.size(); ++i) {
     Tensor sum = sums.narrow({.dim = 0, .start = std::int64_t(i), .length = 1});
-    double value =
-        own[i].exact.empty() ? sum.values<double>()[0] : unrounded(sum).rounded(0, DType::float64);
+    double value = 0.0;
+    if (has_values)
+      value = own[i].exact.empty() ? sum.values<double>()[0]
+                                   : unrounded(sum).rounded(0, DType::float64);
     losses.push_back(value / double(std::max<std::int64_t>(1, own[i].tokens)));
   }
   return losses;
@@ -305,7 +318,7 @@ double RouterBatch::loss_of(std::size_t step) const {
       named.emplace_back(own[i].path, full(DimSpan(), DType::float64, losses[i]));
     losses.clear();
     for (const auto& [path, loss] : form_.pipeline->complete(named))
-      losses.push_back(scalar_value(loss));
+      losses.push_back(scalar_value_or(loss, 0.0));
   }
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }

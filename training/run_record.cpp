@@ -4,6 +4,10 @@
 #include <cstring>
 #include <fmt/format.h>
 
+#include "core/engine/run/known.h"
+#include "core/engine/spread/message_bytes.h"
+#include "core/tensor/known_tensor.h"
+
 namespace simmesh {
 
 namespace {
@@ -108,7 +112,7 @@ void record_results(Rank& rank, const std::vector<nn::NamedTensor>& results) {
 RunRecord copy_of(const std::vector<nn::NamedTensor>& results) {
   RunRecord record;
   for (const auto& [name, tensor] : results) {
-    Tensor values = tensor.contiguous();
+    Tensor values = known_tensor(tensor.contiguous(), name).contiguous();
     RecordedTensor copy{name, tensor.dtype(), tensor.shape(), {}};
     if (values.bytes() > 0) copy.bytes.assign(values.data(), values.data() + values.bytes());
     record.push_back(std::move(copy));
@@ -116,8 +120,10 @@ RunRecord copy_of(const std::vector<nn::NamedTensor>& results) {
   return record;
 }
 
-std::optional<Difference> first_difference(const RunRecord& expected,
-                                           const std::vector<nn::NamedTensor>& actual) {
+namespace {
+
+std::optional<Difference> own_difference(const RunRecord& expected,
+                                         const std::vector<nn::NamedTensor>& actual) {
   for (std::size_t i = 0; i < std::max(expected.size(), actual.size()); ++i) {
     bool is_paired = i < std::min(expected.size(), actual.size());
     if (!is_paired || expected[i].name != actual[i].first)
@@ -125,6 +131,28 @@ std::optional<Difference> first_difference(const RunRecord& expected,
     if (auto difference = tensor_difference(expected[i], actual[i])) return difference;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Difference> first_difference(const RunRecord& expected,
+                                           const std::vector<nn::NamedTensor>& actual) {
+  std::string text = known_text("the first difference", [&] {
+    auto difference = own_difference(expected, actual);
+    MessageWriter writer;
+    if (!difference) return std::string();
+    for (const std::string* part : {&difference->where, &difference->expected, &difference->actual})
+      writer.put_text(*part);
+    writer.put(difference->is_extra_zeros);
+    return message_text(writer.take());
+  });
+  if (text.empty()) return std::nullopt;
+  MessageReader reader(message_bytes(text));
+  Difference difference;
+  for (std::string* part : {&difference.where, &difference.expected, &difference.actual})
+    *part = reader.get_text();
+  difference.is_extra_zeros = reader.get<bool>();
+  return difference;
 }
 
 }  // namespace simmesh

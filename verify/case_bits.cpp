@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/tensor/known_tensor.h"
 #include "verify/case_tensor.h"
 
 namespace simmesh {
@@ -11,7 +12,7 @@ std::string bits_text(gsl::span<const std::byte> bytes) {
 }
 
 std::string bits_text(const Tensor& tensor) {
-  Tensor rows = tensor.contiguous();
+  Tensor rows = known_tensor(tensor, "the bits of a case").contiguous();
   return bits_text(gsl::span<const std::byte>(rows.data(), rows.bytes()));
 }
 

@@ -6,8 +6,10 @@
 
 #include "collectives/collectives.h"
 #include "core/check/error.h"
+#include "core/engine/run/known.h"
 #include "core/engine/world.h"
 #include "core/memory/ledger.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh::checkpoint {
 
@@ -15,7 +17,8 @@ namespace {
 
 Tensor tensor_of_bytes(Bytes bytes) {
   Tensor tensor = empty({std::int64_t(bytes.size())}, DType::uint8);
-  if (!bytes.empty()) std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
+  if (!bytes.empty() && tensor.has_elements())
+    std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
   return tensor;
 }
 
@@ -23,12 +26,26 @@ Tensor tensor_of_bytes(Bytes bytes) {
 
 std::vector<std::string> all_gather_text(const std::string& text, const ProcessGroup& group) {
   Ledger::Uncharged host;
-  Tensor own = tensor_of_bytes(gsl::as_bytes(gsl::span<const char>(text)));
+  std::string known = known_text("a text for all ranks", [&] { return text; });
+  Tensor own = tensor_of_bytes(gsl::as_bytes(gsl::span<const char>(known)));
   std::vector<std::string> texts;
-  for (const Tensor& tensor : all_gather_list(own, group))
+  for (const Tensor& gathered : all_gather_list(own, group)) {
+    Tensor tensor = known_tensor(gathered, "a text of a rank");
     texts.emplace_back(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());
+  }
   return texts;
 }
+
+namespace {
+
+// Returns the error whose kind and text a rank has told.
+Error error_told(std::string_view told) {
+  std::string_view text = told.substr(1);
+  std::size_t end = text.find("] ");
+  return Error(ErrorKind(told[0]), text.substr(1, end - 1), text.substr(end + 2));
+}
+
+}  // namespace
 
 void together(const ProcessGroup& group, const std::function<void()>& work) {
   std::optional<Error> own;
@@ -42,7 +59,7 @@ void together(const ProcessGroup& group, const std::function<void()>& work) {
   std::vector<std::string> all = all_gather_text(told, group);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].empty()) continue;
-    if (std::int64_t(i) == group.rank()) throw *own;
+    if (std::int64_t(i) == group.rank()) throw own ? *own : error_told(all[i]);
     throw Error(ErrorKind(all[i][0]), "checkpoint",
                 fmt::format("rank {} failed: {}",
                             rank_behind(this_rank().world().options(),

@@ -11,6 +11,7 @@
 #include "checkpoint/read/rank_text.h"
 #include "collectives/collectives.h"
 #include "core/check/error.h"
+#include "core/engine/run/known.h"
 #include "core/memory/ledger.h"
 #include "core/tensor/stream_copy.h"
 
@@ -239,7 +240,8 @@ class Fetch {
 
 Fetched Fetch::run() {
   together(group_, [&] {
-    for (WantedBox& want : wanted_) to_.push_back(want.to.mutable_data());
+    for (WantedBox& want : wanted_)
+      to_.push_back(want.to.has_elements() ? want.to.mutable_data() : nullptr);
     for (const ChunkReads& reads : plan_->chunks)
       if (reads.reader == rank_ && reads.is_for_its_reader_alone()) read_alone(reads);
   });
@@ -257,6 +259,7 @@ void Fetch::read_alone(const ChunkReads& reads) {
   ChunkReader reader(store_, checkpoint_, tensor(reads.tensor), chunk(reads));
   const Need& need = reads.needs.front();
   const WantedBox& want = wanted_[need.want];
+  if (!want.to.has_elements()) return;
   if (reads.needs.size() == 1 && need.common == chunk(reads).box) {
     Tensor part = part_of(want.to, relative_to(need.common, want.box));
     return reader.read_all(part);
@@ -293,6 +296,7 @@ const std::byte* Fetch::in_block(const Part& part, const std::byte* batch,
 // Copies a part to its place on this rank. Its elements are at the strides.
 void Fetch::place(const Part& part, const std::byte* from, const Strides& from_strides) {
   const WantedBox& want = wanted_[part.need.want];
+  if (!want.to.has_elements()) return;
   const Strides& strides = want.to.strides();
   std::int64_t offset = element_offset(relative_to(part.box, want.box).offsets, strides);
   BoxCopy copy = copy_of(part, from_strides, strides);
@@ -322,7 +326,7 @@ Tensor Fetch::for_rank(std::size_t rank, const Batch& batch, const Tensor& bytes
   });
   if (parts == batch.blocks.size() && whole_blocks == parts && count == batch.bytes) return bytes;
   Tensor packed = empty({std::int64_t(count)}, DType::uint8);
-  if (count == 0) return packed;
+  if (count == 0 || !packed.has_elements()) return packed;
   std::byte* to = packed.mutable_data();
   for_each_part(batch, rank, [&](const Part& part) {
     Strides strides = contiguous_strides(part.block.box.sizes);
@@ -343,20 +347,25 @@ void Fetch::exchange(std::size_t round) {
     const Batch& batch = own[round];
     Tensor bytes = empty({std::int64_t(batch.bytes)}, DType::uint8);
     try {
-      read(batch, bytes.mutable_data());
+      known_text("a read of a checkpoint", [&] {
+        read(batch, bytes.mutable_data());
+        return std::string();
+      });
       for (std::size_t rank = 0; rank < to_ranks.size(); ++rank)
         if (rank != rank_) to_ranks[rank] = for_rank(rank, batch, bytes);
-      for_each_part(batch, rank_, [&](const Part& part) {
-        Strides strides = contiguous_strides(part.block.box.sizes);
-        place(part, in_block(part, bytes.data(), strides), strides);
-      });
+      if (bytes.has_elements())
+        for_each_part(batch, rank_, [&](const Part& part) {
+          Strides strides = contiguous_strides(part.block.box.sizes);
+          place(part, in_block(part, bytes.data(), strides), strides);
+        });
     } catch (const Error& error) {
       error_ = error;
     }
   }
   std::vector<Tensor> from_ranks = all_to_all_list(to_ranks, group_);
   for (std::size_t rank = 0; rank < from_ranks.size(); ++rank) {
-    if (rank == rank_ || from_ranks[rank].bytes() == 0) continue;
+    if (rank == rank_ || from_ranks[rank].bytes() == 0 || !from_ranks[rank].has_elements())
+      continue;
     const std::byte* from = from_ranks[rank].data();
     for_each_part(plan_->batches[rank][round], rank_, [&](const Part& part) {
       place(part, from, contiguous_strides(part.box.sizes));

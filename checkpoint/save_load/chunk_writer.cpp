@@ -5,6 +5,7 @@
 #include "checkpoint/catalog/box.h"
 #include "checkpoint/catalog/piece.h"
 #include "core/check/bits_hash.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh::checkpoint {
 
@@ -21,7 +22,8 @@ void ChunkWriter::append(Bytes bytes) {
   gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
 }
 
-std::uint64_t ChunkWriter::append(const Tensor& part) {
+std::uint64_t ChunkWriter::append(const Tensor& own) {
+  Tensor part = known_tensor(own, "a piece of a checkpoint");
   if (part.bytes() <= cached_bytes && part.is_contiguous()) {
     Bytes bytes = {part.data(), part.bytes()};
     append(bytes);

@@ -9,6 +9,7 @@
 #include "checkpoint/save_load/local_record.h"
 #include "collectives/collectives.h"
 #include "core/memory/ledger.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh::checkpoint {
 
@@ -43,7 +44,7 @@ bool matches(const LocalRecord& record, const StateDict& state,
 std::int64_t reduced(std::int64_t number, ReduceOp op, const ProcessGroup& group) {
   Ledger::Uncharged host;
   Tensor all = all_reduce(full(Shape{1}, DType::int64, double(number)), op, group);
-  return all.values<std::int64_t>()[0];
+  return known_tensor(all, "numbers of a load").values<std::int64_t>()[0];
 }
 
 }  // namespace
@@ -61,7 +62,8 @@ std::optional<LoadReport> load_local(StateDict& state, const std::vector<LocalTe
       const StoredTensor& tensor = checkpoint.catalog.tensors[i];
       for (std::size_t piece = 0; piece < tensor.chunks.size(); ++piece) {
         Tensor part = locals[i].pieces[piece].part;
-        ChunkReader(*location.store, checkpoint, tensor, tensor.chunks[piece]).read_all(part);
+        if (part.has_elements())
+          ChunkReader(*location.store, checkpoint, tensor, tensor.chunks[piece]).read_all(part);
         bytes_read += std::int64_t(part.bytes());
       }
     }

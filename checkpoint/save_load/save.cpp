@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -20,6 +21,9 @@
 #include "core/check/bits_hash.h"
 #include "core/check/error.h"
 #include "core/check/join_text.h"
+#include "core/engine/run/known.h"
+#include "core/engine/spread/world_spread.h"
+#include "core/memory/data_mode.h"
 
 namespace simmesh::checkpoint {
 
@@ -365,6 +369,9 @@ SaveReport report_of(const GlobalPlan& plan, std::int64_t number) {
   return report;
 }
 
+// True if only the owners of ranks write, in a run that is spread over processes.
+bool only_owners_write(const Store& store) { return WorldSpread::active() && store.is_shared(); }
+
 }  // namespace
 
 SaveReport save(const StateDict& state, const Location& location, const SaveOptions& options) {
@@ -385,18 +392,25 @@ SaveReport save(const StateDict& state, const Location& location, const SaveOpti
 
   // Rank 0 makes the commit, and tells the others its folder.
   std::unique_ptr<Commit> commit;
-  together(world, [&] {
+  auto write_together = [&](const std::function<void()>& write) {
+    together(world, [&] {
+      if (!only_owners_write(*location.store)) return write();
+      KnownScope untold;
+      if (!DataMode::shapes_only()) write();
+    });
+  };
+  write_together([&] {
     if (rank == 0) commit = std::make_unique<Commit>(location);
   });
   std::string folder = broadcast_object(commit ? commit->staging() : "", 0, world);
   std::string told;
   RankWriter writer(*location.store, folder, plan, locals, world);
-  together(world, [&] { told = files_text(writer.write(state, options)); });
+  write_together([&] { told = files_text(writer.write(state, options)); });
   // All ranks write before the first one waits for its disk.
-  together(world, [&] { writer.sync(); });
+  write_together([&] { writer.sync(); });
   std::vector<std::string> files = all_gather_text(told, world);
   std::string number;
-  together(world, [&] {
+  write_together([&] {
     if (rank == 0)
       number = std::to_string(
           commit->finish(manifest_of(plan, files, options.layout), options.commit).number);

@@ -14,6 +14,7 @@ class DirectoryStore final : public Store {
   explicit DirectoryStore(std::string root) : root_(std::move(root)) {}
 
   std::string name() const override { return root_; }
+  bool is_shared() const override { return true; }
   std::vector<std::string> files(const std::string& folder) const override;
   std::vector<std::string> folders(const std::string& folder) const override;
   std::optional<std::int64_t> size(const std::string& path) const override;

@@ -55,6 +55,9 @@ class Store {
 
   // name returns the store's name for messages: a folder's path, or "memory".
   virtual std::string name() const = 0;
+  // is_shared is true if all processes over which a world is spread see the same files. Then the
+  // owner of a rank writes what the rank writes. Otherwise each process writes it.
+  virtual bool is_shared() const { return false; }
 
   // files returns the paths of all files below a folder, ascending, relative to the folder; none if
   // there is no such folder. The empty path is the store's root. folders returns the names of the

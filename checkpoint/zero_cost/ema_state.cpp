@@ -75,8 +75,11 @@ void EmaState::update(const StateDict& state) {
     has_any = true;
     Tensor values = values_of(entry.value);
     if (!values.is_defined() || values.numel() == 0) continue;
+    MovingAverage& average = average_of(*name, std::size_t(values.numel()));
+    // A ghost of a run that is spread over processes has no values to average.
+    if (!values.has_elements()) continue;
     auto elements = values.values<float>();
-    average_of(*name, elements.size()).update({elements.data(), elements.size()});
+    average.update({elements.data(), elements.size()});
   }
   if (!has_any)
     raise(ErrorKind::value_error, "checkpoint/ema",
@@ -98,8 +101,9 @@ std::map<std::string, Tensor> EmaState::add_averages(StateDict& state) {
     Tensor averages = zeros(values.shape(), DType::float32);
     if (averages.numel() > 0) {
       const MovingAverage& known = average_of(*name, std::size_t(averages.numel()));
-      std::copy(known.values().begin(), known.values().end(),
-                averages.mutable_values<float>().begin());
+      if (averages.has_elements())
+        std::copy(known.values().begin(), known.values().end(),
+                  averages.mutable_values<float>().begin());
       added[*name] = averages;
     }
     if (const auto* shard = std::get_if<FlatShard>(&entry.value))
@@ -131,11 +135,14 @@ void EmaState::add_to_load(StateDict& state) {
 void EmaState::take_loaded() {
   if (!std::exchange(is_loaded_, false)) return;
   for (const auto& [name, averages] : to_load_) {
-    auto values = averages.values<float>();
-    if (updates_ > 0)
-      average_of(name, values.size()).restore({values.data(), values.size()});
-    else
+    if (updates_ == 0) {
       averages_.erase(name);
+      continue;
+    }
+    MovingAverage& average = average_of(name, std::size_t(averages.numel()));
+    if (!averages.has_elements()) continue;
+    auto values = averages.values<float>();
+    average.restore({values.data(), values.size()});
   }
   to_load_.clear();
 }

@@ -5,6 +5,7 @@
 #include "checkpoint/catalog/piece.h"
 #include "core/check/error.h"
 #include "core/clock/kernel_launch.h"
+#include "core/engine/spread/world_spread.h"
 #include "core/memory/ledger.h"
 #include "sharding/dtensor/dtensor.h"
 
@@ -36,7 +37,9 @@ StagedState::StagedState(const StateDict& source) {
 Tensor StagedState::room_for(const std::string& name, const Tensor& source) {
   Ledger::Uncharged host;
   Tensor copy = empty(source.shape(), source.dtype());
-  if (source.bytes() == 0 || !source.has_elements()) return copy;
+  // A ghost of a run that is spread over processes takes the steps of its owner.
+  bool is_copied = source.has_elements() || WorldSpread::active();
+  if (source.bytes() == 0 || !is_copied) return copy;
   ranges_.push_back({tensors_.size(), 0, std::int64_t(source.bytes())});
   tensors_.push_back(
       {.name = name, .source = source, .copy = copy, .changes = source.storage()->changes()});
@@ -51,6 +54,7 @@ std::int64_t StagedState::bytes() const {
 
 void StagedState::copy(const CopyRange& range) {
   StagedTensor& tensor = tensors_[range.buffer];
+  if (!tensor.source.has_elements()) return;
   const std::byte* from = tensor.source.data();
   if (!tensor.source.is_contiguous()) {
     if (tensor.packed.empty()) tensor.packed = packed(tensor.source);

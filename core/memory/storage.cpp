@@ -90,7 +90,8 @@ const BufferPtr& Storage::refuse() const {
   if (contents_ == Contents::shape)
     raise(ErrorKind::runtime_error, "memory/storage",
           "expected a tensor with data, got one of {} bytes that has none: of a world of shapes "
-          "only, where no tensor has values, or not written yet",
+          "only, where no tensor has values, or of a rank that another process owns, whose values "
+          "known_tensor tells, or not written yet",
           bytes_);
   raise(ErrorKind::runtime_error, "memory/storage",
         "expected a tensor with data, got one of the meta device, which has only a shape");

@@ -6,6 +6,7 @@
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh::nn {
 
@@ -67,7 +68,7 @@ std::vector<bool> kept_slots(const Tensor& chosen, const ExpertLimits& limits,
                 "expected the scores of the choices");
   Tensor values;
   if (limits.order == DropOrder::probability)
-    values = converted(scores.detach(), DType::float64).contiguous();
+    values = known_tensor(converted(scores.detach(), DType::float64).contiguous(), "scores");
   std::vector<std::vector<std::int64_t>> of_experts(static_cast<std::size_t>(limits.experts));
   choices.each([&](std::int64_t slot) { of_experts[choices.expert(slot)].push_back(slot); });
   for (std::vector<std::int64_t>& slots : of_experts) {

@@ -18,6 +18,7 @@
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh::nn {
 
@@ -124,6 +125,7 @@ Routing routing_of(const Tensor& logits, const Tensor& bias, const RouterOptions
     result.experts = topk(wanted, {.k = top_k, .dim = -1}).indices;
     result.chosen = gather(result.scores, -1, result.experts);
   }
+  if (!options.force_load_balance) make_known(result.experts, "the choices of a router");
   result.shares = result.chosen;
   if (options.normalizes) result.shares = div(result.shares, divisor_of(result.shares, options));
   if (options.scaling != 1.0) result.shares = mul(result.shares, options.scaling);

@@ -21,7 +21,8 @@ namespace {
 
 double root_mean_square(const Tensor& tensor) {
   Tensor length = vector_norm(tensor);
-  return length.has_elements() ? scalar_value(length) / std::sqrt(double(tensor.numel())) : 0.0;
+  return length.has_elements() ? scalar_value_or(length, 0.0) / std::sqrt(double(tensor.numel()))
+                               : 0.0;
 }
 
 Shape without_dim(const Shape& shape, std::size_t from_end) {

@@ -7,6 +7,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh::optim {
 
@@ -69,7 +70,7 @@ bool LossScaler::update(bool is_finite) {
 
 bool all_finite(const Tensor& tensor) {
   NoGrad mode;
-  Tensor result = all(isfinite(tensor.detach()));
+  Tensor result = known_tensor(all(isfinite(tensor.detach())), "all_finite");
   return !result.has_elements() || result.contiguous().values<bool>()[0];
 }
 

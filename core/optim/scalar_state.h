@@ -11,7 +11,7 @@ inline Tensor new_scalar_state(double value) { return full(DimSpan(), DType::flo
 
 // scalar_state returns the number; 0 in a world of shapes only.
 inline float scalar_state(const Tensor& scalar) {
-  return scalar.has_elements() ? float(scalar_value(scalar)) : 0.0F;
+  return scalar.has_elements() ? float(scalar_value_or(scalar, 0.0)) : 0.0F;
 }
 
 // set_scalar_state changes the number.

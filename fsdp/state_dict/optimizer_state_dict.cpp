@@ -6,6 +6,7 @@
 #include "core/check/error.h"
 #include "core/engine/ranks/rank.h"
 #include "core/memory/ledger.h"
+#include "core/tensor/known_tensor.h"
 #include "fsdp/state_dict/load_source.h"
 #include "fsdp/state_dict/state_dict.h"
 #include "sharding/dtensor/dtensor.h"
@@ -190,7 +191,7 @@ OptimizerStateDict unflattened(const nn::StateDict& flat) {
     if (path.starts_with(group_prefix) && ends_with_key(path, rate_key)) {
       path.remove_prefix(group_prefix.size());
       path.remove_suffix(rate_key.size() + 1);
-      entry_of(state, path).learning_rate = tensor.values<double>()[0];
+      entry_of(state, path).learning_rate = known_tensor(tensor, name).values<double>()[0];
       continue;
     }
     std::size_t dot = path.rfind('.');
@@ -201,7 +202,7 @@ OptimizerStateDict unflattened(const nn::StateDict& flat) {
     OptimizerStateDict::Entry& entry =
         entry_of(state, path.substr(state_prefix.size(), dot - state_prefix.size()));
     if (key == step_key)
-      entry.steps = tensor.values<std::int64_t>()[0];
+      entry.steps = known_tensor(tensor, name).values<std::int64_t>()[0];
     else
       entry.tensors[std::string(key)] = tensor;
   }

@@ -7,6 +7,7 @@
 #include "collectives/collectives.h"
 #include "core/check/error.h"
 #include "core/ops/functions/default_generator.h"
+#include "core/tensor/known_tensor.h"
 #include "pipeline/runtime/meta_messages.h"
 #include "pipeline/stage/event.h"
 
@@ -24,6 +25,7 @@ bool uses_examples(const StageSet& stages) {
   if (!stages.crosses_ranks()) return own;
   Tensor vote = full({1}, DType::int64, own ? 1 : 0);
   Tensor all = all_reduce(vote, ReduceOp::min, stages.group());
+  all = known_tensor(all, "the use of examples");
   return all.has_elements() ? all.values<std::int64_t>()[0] != 0 : own;
 }
 

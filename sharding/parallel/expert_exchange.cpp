@@ -9,6 +9,7 @@
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/chunk.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh {
 
@@ -40,7 +41,8 @@ std::vector<Tensor> cut(const Tensor& rows, const Counts& counts) {
 // Returns the rows that an exchange of counts brought, of `parts` parts from each rank. Without
 // values they are known only where each expert gets equally many rows of this rank: so they do of
 // the other ranks, which have as many tokens.
-Counts received_counts(const Tensor& came, const Counts& totals, std::int64_t choices) {
+Counts received_counts(const Tensor& brought, const Counts& totals, std::int64_t choices) {
+  Tensor came = known_tensor(brought, "rows of experts");
   if (came.has_elements()) {
     auto values = came.values<std::int64_t>();
     return {values.begin(), values.end()};
@@ -154,7 +156,9 @@ std::vector<Tensor> TokenReplicas::to_tokens(const std::vector<Tensor>& rows) co
 ColumnExchange::ColumnExchange(const ExpertRows& rows, TokenExchange tokens,
                                const ProcessGroup& columns)
     : tokens_(std::move(tokens)), columns_(columns), width_(rows.width), dtype_(rows.dtype) {
-  Tensor all = all_gather(nn::index_tensor(tokens_.owner_counts()), {.dim = 0}, columns_);
+  Tensor all =
+      known_tensor(all_gather(nn::index_tensor(tokens_.owner_counts()), {.dim = 0}, columns_),
+                   "rows of columns");
   for (std::int64_t rank = 0; !all.has_elements() && rank < columns_.size(); ++rank)
     counts_.insert(counts_.end(), tokens_.owner_counts().begin(), tokens_.owner_counts().end());
   if (!all.has_elements()) return;

@@ -15,6 +15,7 @@
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/chunk.h"
+#include "core/tensor/known_tensor.h"
 #include "sharding/parallel/colwise_parallel.h"
 #include "sharding/parallel/expert_exchange.h"
 #include "sharding/parallel/parallelize.h"
@@ -54,6 +55,7 @@ nn::RoutingDecision decided(nn::Moe& moe, const nn::Routing& routing, const Shap
     lengths = all_gather(lengths, {.dim = 0}, *tokens.columns);
     part += tokens.columns->rank() * parts;
   }
+  lengths = known_tensor(lengths, "numbers of tokens");
   // Without values all ranks count as having as many tokens as this one.
   std::vector<std::int64_t> each(std::size_t(lengths.numel()), x[std::size_t(dim)]);
   if (lengths.has_elements()) {

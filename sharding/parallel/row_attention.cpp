@@ -14,6 +14,7 @@
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh {
 
@@ -23,7 +24,7 @@ constexpr double masked_out = -std::numeric_limits<double>::infinity();
 
 bool is_finite(const Tensor& x) {
   if (x.numel() == 0) return true;
-  Tensor result = all(isfinite(x));
+  Tensor result = known_tensor(all(isfinite(x)), "is_finite");
   return !result.has_elements() || result.values<bool>()[0];
 }
 

@@ -7,6 +7,7 @@
 #include "core/check/error.h"
 #include "core/nn/moe_routing.h"
 #include "core/ops/indexing/gathering.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh {
 
@@ -85,8 +86,9 @@ Tensor RowExchange::by_nodes(const Tensor& rows, const Dims& sent, const Dims& c
   Pieces to{nodes, size, sent};
   Pieces by_place{size, nodes, to.transposed_lengths()};
   Dims counts(std::size_t(size), nodes);
-  Tensor of_node =
-      all_to_all_single(dims_tensor(by_place.lengths), {counts, counts}, *node_).contiguous();
+  Tensor of_node = known_tensor(
+      all_to_all_single(dims_tensor(by_place.lengths), {counts, counts}, *node_).contiguous(),
+      "rows of the node");
   // Without values all pieces are as long as the first one, see TokenExchange.
   Dims lengths(std::size_t(of_node.numel()), by_place.lengths.front());
   if (of_node.has_elements()) {

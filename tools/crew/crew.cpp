@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <stdexcept>
 
+#include "core/check/error.h"
+
 namespace simmesh {
 
 namespace {
@@ -37,6 +39,12 @@ Crew* Crew::present_ = nullptr;
 Crew::Crew() { present_ = this; }
 
 Crew::~Crew() { present_ = nullptr; }
+
+Processes& Crew::processes() {
+  raise(ErrorKind::runtime_error, "tools/crew",
+        "expected processes that exchange messages, got a crew of {} that shares jobs only",
+        size());
+}
 
 int work_in_crew(Crew& crew, const CrewWork& work) {
   std::vector<std::string> texts = crew.gather(text_of(work));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/spread/processes.h"
 #include "core/shards/shard_results.h"
 
 namespace simmesh {
@@ -27,6 +28,11 @@ class Crew {
   // next returns the number of a job that no other call gets, on any process; ascending on each of
   // them. A number of count or more means that none is left. Threads of a process may call it.
   virtual std::uint64_t next(std::uint64_t count) = 0;
+
+  // processes returns the processes as those over which worlds are spread: the same object at each
+  // call, which all processes make together.
+  // Raises a RuntimeError in a crew that has none.
+  virtual Processes& processes();
 
   // gather returns the texts of all processes on process 0, in order, and nothing elsewhere. Each
   // process calls it once, after its last job.

@@ -6,10 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <mpi.h>
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include "tools/crew/mpi_processes.h"
 
 namespace simmesh {
 
@@ -60,6 +63,7 @@ class MpiCrew final : public Crew {
   ~MpiCrew() override {
     if (!gathered_) gather("");
     end();
+    processes_.reset();
     MPI_Finalize();
   }
 
@@ -70,6 +74,11 @@ class MpiCrew final : public Crew {
     std::lock_guard lock(mutex_);
     if (own_.first == own_.last) own_ = rank_ == 0 ? dealer_.deal(count, size_) : ask(count);
     return own_.first++;
+  }
+
+  Processes& processes() override {
+    if (!processes_) processes_ = std::make_unique<MpiProcesses>();
+    return *processes_;
   }
 
   std::vector<std::string> gather(const std::string& text) override {
@@ -162,6 +171,7 @@ class MpiCrew final : public Crew {
   JobDealer dealer_;
   std::vector<std::string> texts_;
   std::thread server_;
+  std::unique_ptr<Processes> processes_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "collectives/collectives.h"
 #include "core/autograd/variable.h"
 #include "core/check/join_text.h"
+#include "core/engine/run/known.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/shapes/factories.h"
@@ -45,7 +46,8 @@ void add_tensors(const std::string& description, const std::string& bytes,
     Shape shape(dims);
     for (std::int64_t& size : shape) lines >> size;
     Tensor tensor = empty(shape, dtype_from_string(dtype));
-    if (tensor.bytes() > 0) std::memcpy(tensor.mutable_data(), bytes.data() + at, tensor.bytes());
+    if (tensor.has_elements() && tensor.bytes() > 0)
+      std::memcpy(tensor.mutable_data(), bytes.data() + at, tensor.bytes());
     at += tensor.bytes();
     tensors.emplace_back(name, std::move(tensor));
   }
@@ -131,7 +133,8 @@ std::vector<nn::NamedTensor> StageRanks::complete(const std::vector<nn::NamedTen
   std::vector<nn::NamedTensor> counted, all;
   for (const nn::NamedTensor& one : own)
     if (counts(one.first)) counted.push_back(one);
-  std::string description = description_of(counted), bytes = bytes_of(counted);
+  std::string description = description_of(counted);
+  std::string bytes = known_text("tensors of a stage", [&] { return bytes_of(counted); });
   for (std::int64_t owner = 0; owner < parts_.group.size(); ++owner) {
     std::string names = broadcast_object(description, owner, parts_.group);
     std::string values = broadcast_object(bytes, owner, parts_.group);

@@ -242,10 +242,11 @@ class PipelineTraining {
     Tensor losses = zeros({std::int64_t(sums.size())}, DType::float64);
     if (has_last())
       for (std::size_t i = 0; i < sums.size(); ++i)
-        losses.mutable_values<double>()[i] = scalar_value(sums[i].value(task_, form_));
+        if (Tensor sum = sums[i].value(task_, form_); sum.has_elements())
+          losses.mutable_values<double>()[i] = scalar_value_or(sum, 0.0);
     losses = ranks_->from_last(losses);
     for (std::size_t i = 0; i < sums.size(); ++i) {
-      double loss = losses.values<double>()[i];
+      double loss = losses.has_elements() ? losses.values<double>()[i] : 0.0;
       if (routers_->has_losses()) loss += routers_->loss_of(i);
       result.losses.push_back(full(DimSpan(), DType::float64, loss));
     }

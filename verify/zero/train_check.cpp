@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/tensor/convert.h"
+#include "core/tensor/known_tensor.h"
 #include "verify/case_bits.h"
 #include "verify/case_number.h"
 
@@ -18,7 +19,7 @@ std::string hash_of_all(const std::vector<Tensor>& tensors) {
   Tensor all = empty({std::int64_t(bytes)}, DType::uint8);
   std::byte* at = all.mutable_data();
   for (const Tensor& tensor : tensors) {
-    Tensor rows = tensor.contiguous();
+    Tensor rows = known_tensor(tensor.contiguous(), "elements of a case");
     std::memcpy(at, rows.data(), rows.bytes());
     at += rows.bytes();
   }
@@ -128,8 +129,9 @@ void ZeroRankCheck::expect_norm(const CaseField& expected, const std::string& wh
 
 // Where no run of ours can have the recorded hash, it must still be that of the recorded values.
 void ZeroRankCheck::expect_tensor(const std::string& name, const std::optional<CaseField>& hash,
-                                  const CaseField& expected, const Tensor& actual) {
+                                  const CaseField& expected, const Tensor& result) {
   std::string who = fmt::format("rank {}: {}", rank_, name);
+  Tensor actual = known_tensor(result.contiguous(), name);
   Tensor wanted = values_of(expected);
   auto values = converted(actual.contiguous(), DType::float64);
   auto got = values.values<double>();
@@ -145,7 +147,7 @@ void ZeroRankCheck::expect_tensor(const std::string& name, const std::optional<C
 
 void ZeroRankCheck::expect_sum(const std::string& name, const CaseField& expected,
                                const Tensor& actual) {
-  Tensor rows = converted(actual.contiguous(), DType::float64);
+  Tensor rows = converted(known_tensor(actual.contiguous(), name), DType::float64);
   double sum = 0, magnitude = 0;
   for (double value : rows.values<double>()) {
     sum += value;

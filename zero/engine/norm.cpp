@@ -9,6 +9,7 @@
 #include "core/optim/clip.h"
 #include "core/optim/loss_scaler.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh::zero {
 
@@ -18,6 +19,7 @@ bool are_all_finite(gsl::span<const Tensor> tensors, const ProcessGroup& group) 
   for (const Tensor& tensor : tensors) is_finite &= optim::all_finite(tensor);
   Tensor overflow = full({1}, DType::uint8, is_finite ? 0.0 : 1.0);
   if (group.size() > 1) overflow = all_reduce(overflow, ReduceOp::max, group);
+  overflow = known_tensor(overflow, "the overflow of gradients");
   return !overflow.has_elements() || overflow.values<std::uint8_t>()[0] == 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "collectives/collectives.h"
 #include "core/check/error.h"
+#include "core/tensor/known_tensor.h"
 #include "zero/fetch/collective_record.h"
 #include "zero/stage3/quantized_gather.h"
 
@@ -96,12 +97,12 @@ void PartitionedParams::agree(std::string_view what, gsl::span<const std::int64_
           group.owner().id(), what, group.members()[0], difference);
   };
   record_collective("broadcast", length, group, group);
-  Tensor first_length = broadcast(length, 0, group);
+  Tensor first_length = known_tensor(broadcast(length, 0, group), what);
   if (first_length.has_elements())
     if (std::int64_t first = first_length.values<std::int64_t>()[0]; first != count)
       refuse(fmt::format("{} entries there, {} here", first, count));
   record_collective("broadcast", own, group, group);
-  Tensor first = broadcast(own, 0, group);
+  Tensor first = known_tensor(broadcast(own, 0, group), what);
   if (!first.has_elements()) return;
   auto theirs = first.values<std::int64_t>();
   for (std::size_t i = 0; i < values.size(); ++i)

@@ -9,6 +9,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/known_tensor.h"
 #include "zero/engine/lower_dtypes.h"
 #include "zero/stage3/leaf_modules.h"
 #include "zero/stage3/module_state.h"
@@ -174,6 +175,7 @@ void Stage3::refuse_changes(const std::vector<ParamId>& ids) const {
       changed = (*params_)[id].name();
   Tensor flag = full({1}, DType::uint8, changed.empty() ? 0.0 : 1.0);
   if (group_.size() > 1) flag = all_reduce(flag, ReduceOp::max, group_);
+  flag = known_tensor(flag, "changes of gathered parameters");
   if (flag.has_elements() && flag.values<std::uint8_t>()[0] != 0)
     raise(ErrorKind::runtime_error, "zero/gathered_parameters",
           "expected no change of a gathered parameter without a modifier_rank, got one {}",

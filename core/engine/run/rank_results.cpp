@@ -7,6 +7,7 @@
 #include "core/clock/clock.h"
 #include "core/engine/reports/run_observer.h"
 #include "core/engine/reports/run_trace.h"
+#include "core/engine/spread/world_spread.h"
 
 namespace simmesh {
 
@@ -85,7 +86,7 @@ void write_trace_file(const TracedRun& run) {
   Devices devices(run.seats);
   RunRecords records = {run.options, run.outcome, run.trace, devices.clocks, devices.ranks};
   if (observer) observer->see(records);
-  if (!run.options.trace_file.empty())
+  if (!run.options.trace_file.empty() && WorldSpread::writes_files())
     write_file(run.options.trace_file, run_trace(records), "the trace");
 }
 

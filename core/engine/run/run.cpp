@@ -11,9 +11,12 @@
 #include "core/engine/reports/interrupt.h"
 #include "core/engine/reports/run_observer.h"
 #include "core/engine/run/rank_results.h"
+#include "core/engine/run/spread_run.h"
 #include "core/engine/seats/fiber_seats.h"
 #include "core/engine/seats/forked_child.h"
+#include "core/engine/seats/spread_seats.h"
 #include "core/engine/seats/thread_seats.h"
+#include "core/memory/data_mode.h"
 
 namespace simmesh {
 
@@ -31,6 +34,7 @@ std::unique_ptr<SchedulePolicy> policy_of(const WorldOptions& options) {
 
 std::unique_ptr<Seats> seating_of(const WorldOptions& options, const RunResources& resources) {
   if (options.ranks_are_threads) return std::make_unique<ThreadSeats>(options.thread_host);
+  if (WorldSpread::active()) return std::make_unique<SpreadSeats>(*resources.stacks);
   return std::make_unique<FiberSeats>(*resources.stacks);
 }
 
@@ -51,6 +55,12 @@ Run::Run(World& world, const WorldOptions& options, RunResources& resources, con
       threads_(options),
       touches_(turns_.picks()),
       checks_(resources.stacks.get()) {
+  std::optional<int> owner;
+  if (in_rank())
+    if (SpreadRun* outer = SpreadRun::of(this_rank().run())) owner = outer->owner(this_rank().id());
+  if (WorldSpread::active())
+    states_.get<SpreadRun::State>().run =
+        SpreadRun::make(options, owner, []() -> void { throw RankEnded(); });
   resources_.memory->restart_peak();
   resources_.trace.clear();
   for (const Fault& fault : options_.faults) {
@@ -123,6 +133,9 @@ void Run::give_body(Seat& seat) {
 }
 
 void Run::run_body(Seat& seat) {
+  SpreadRun* spread = SpreadRun::of(*this);
+  if (spread) [[unlikely]]
+    DataMode::set_shapes_only(!spread->owns(seat.rank.id()));
   try {
     checks_.check(seat);
     if (!seat.ended) give_body(seat);
@@ -131,6 +144,7 @@ void Run::run_body(Seat& seat) {
   } catch (...) {
     seat.exception = std::current_exception();
   }
+  if (spread && seat.exception && !seat.ended) spread->tell_failure(seat.rank.id());
   ForkedChild::end(seat.exception);
   if (Rank::active() != &seat.rank)
     end_program({.run = *this,
@@ -249,10 +263,33 @@ bool Run::settle() {
   return false;
 }
 
+namespace {
+
+// Takes into an outcome what the other processes know of a spread run.
+void take_endings(Outcome& outcome, SpreadRun& spread, std::vector<Seat>& seats) {
+  SpreadRun::Ending own{.failure = std::move(outcome.failure),
+                        .copies_on_write = outcome.copies_on_write};
+  for (Seat& seat : seats) {
+    own.hashes.push_back(seat.rank.data_hash());
+    own.peak_bytes.push_back(seat.rank.ledger().total().peak);
+  }
+  SpreadRun::Ending all = spread.end(std::move(own));
+  FoldHash data;
+  for (std::uint64_t hash : all.hashes) data.fold(hash);
+  outcome.data_hash = data.value();
+  outcome.peak_bytes = *std::max_element(all.peak_bytes.begin(),
+                                         all.peak_bytes.begin() + std::ptrdiff_t(outcome.ranks));
+  outcome.copies_on_write = all.copies_on_write;
+  outcome.failure = std::move(all.failure);
+}
+
+}  // namespace
+
 Outcome Run::outcome() {
   Outcome result;
   result.failure = std::move(failure_);
   add_rank_results(result, options_, seats_, threads_);
+  if (SpreadRun* spread = SpreadRun::of(*this)) take_endings(result, *spread, seats_);
   result.schedule_hash = turns_.picks().hash();
   result.steps = step();
   result.physical_peak_bytes = resources_.memory->peak_bytes();

@@ -6,7 +6,7 @@
 namespace simmesh {
 
 // FiberSeats gives every rank a fiber, on the thread that runs the World or on one of several.
-class FiberSeats final : public Seats {
+class FiberSeats : public Seats {
  public:
   // The stacks, one for each seat, must outlive this object.
   explicit FiberSeats(const StackArena& stacks) : stacks_(stacks) {}

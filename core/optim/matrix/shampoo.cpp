@@ -66,7 +66,8 @@ Tensor Shampoo::direction(std::size_t index, const Tensor& momentum) {
   if (left.numel() > 0) result = mm(left, result);
   if (right.numel() > 0) result = mm(result, right);
   if (options_of(index).graft == ShampooGraft::none || !result.has_elements()) return result;
-  double own = scalar_value(vector_norm(result)), wanted = scalar_value(vector_norm(momentum));
+  double own = scalar_value_or(vector_norm(result), 0.0);
+  double wanted = scalar_value_or(vector_norm(momentum), 0.0);
   return own > 0 ? mul(result, wanted / own) : result;
 }
 

@@ -3,21 +3,13 @@
 #include <cstdlib>
 #include <gmock/gmock.h>
 
-#include "tests/tools/run_program.h"
+#include "tests/tools/crew/run_under_mpi.h"
 
 namespace simmesh {
 namespace {
 
 #ifdef SIMMESH_MPIEXEC
-// Runs the command in some processes, more than there are cores, also as root.
-testing::ProgramRun run_under_mpi(int processes, const std::string& arguments) {
-  return testing::run_program(
-      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-      "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none "
-      "'" SIMMESH_MPIEXEC "' -n " +
-          std::to_string(processes) + " '" SIMMESH_PROGRAM "' " + arguments,
-      SIMMESH_SOURCE_DIR, "/usr/bin/env");
-}
+using testing::run_under_mpi;
 
 TEST(MpiCrew, PrintsTheBytesOfOneRun) {
   for (const std::string arguments :

@@ -7,6 +7,7 @@
 
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/known_tensor.h"
 #include "sharding/dtensor/dtensor.h"
 #include "verify/case_bits.h"
 #include "verify/case_number.h"
@@ -30,7 +31,8 @@ void normalise(Tensor& tensor, Bits sign, Bits infinity, Bits quiet) {
 }
 
 std::vector<double> doubles_of(const Tensor& tensor) {
-  Tensor wide = converted(tensor.detach().contiguous(), DType::float64);
+  Tensor known = known_tensor(tensor.detach().contiguous(), "elements of a case");
+  Tensor wide = converted(known, DType::float64);
   auto values = wide.values<double>();
   return {values.begin(), values.end()};
 }
@@ -202,7 +204,7 @@ ActualResult result_of(const PythonValue& value) {
 }
 
 std::string bits_without_signs_of_zero(const Tensor& tensor) {
-  Tensor copy = tensor.detach().clone();
+  Tensor copy = known_tensor(tensor.detach().contiguous(), "elements of a case").clone();
   if (!copy.has_elements() || copy.numel() == 0) return bits_text(copy);
   switch (copy.dtype()) {
     case DType::float64:

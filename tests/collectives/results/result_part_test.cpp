@@ -1,4 +1,4 @@
-#include "collectives/result_part.h"
+#include "collectives/results/result_part.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,233 @@
+#include "core/engine/run/spread_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/engine/spread/message_bytes.h"
+
+namespace simmesh {
+
+namespace {
+
+struct EndingFacts {
+  std::uint8_t failed = 0;
+  std::uint8_t is_told = 0;
+  Failure::Kind kind = Failure::Kind::error;
+  RankId rank = no_rank;
+  std::int8_t error_kind = -1;
+  std::uint64_t copies_on_write = 0;
+};
+
+std::exception_ptr error_from(int kind, const std::string& text) {
+  std::size_t end = text.find("] ");
+  if (kind < 0 || text.empty() || text.front() != '[' || end == std::string::npos)
+    return std::make_exception_ptr(std::runtime_error(text));
+  return std::make_exception_ptr(Error(ErrorKind(kind), std::string_view(text).substr(1, end - 1),
+                                       std::string_view(text).substr(end + 2)));
+}
+
+int kind_of_error(const std::exception_ptr& exception) {
+  if (!exception) return -1;
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    return int(error.kind());
+  } catch (...) {
+    return -1;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<SpreadRun> SpreadRun::make(const WorldOptions& options,
+                                           std::optional<int> owner_of_all, EndRank end_rank) {
+  WorldSpread* spread = WorldSpread::active();
+  if (!spread || options.shapes_only) return nullptr;
+  if (options.threads > 1 || options.ranks_are_threads)
+    raise(ErrorKind::value_error, "engine/spread",
+          "expected a world of fibers on one thread in a program that is spread over processes, "
+          "got {}",
+          options.ranks_are_threads ? "ranks that are threads" : "several threads");
+  return std::make_unique<SpreadRun>(*spread, options, owner_of_all, std::move(end_rank));
+}
+
+SpreadRun::SpreadRun(WorldSpread& spread, const WorldOptions& options,
+                     std::optional<int> owner_of_all, EndRank end_rank)
+    : spread_(spread),
+      options_(options),
+      end_rank_(std::move(end_rank)),
+      run_(spread.next_run()),
+      endings_(std::size_t(spread.count())) {
+  owners_.reserve(options.ranks);
+  for (RankId rank = 0; rank < options.ranks; ++rank)
+    owners_.push_back(owner_of_all ? *owner_of_all : spread.owner_of({rank, options.ranks}));
+}
+
+int SpreadRun::owner(RankId id) const { return owners_[rank_behind(options_, id)]; }
+
+void SpreadRun::end_rank() const {
+  end_rank_();
+  SIMMESH_CHECK(false, "a rank goes on after its run has ended");
+}
+
+std::vector<int> SpreadRun::others() const {
+  std::vector<int> others;
+  for (int i = 0; i < processes(); ++i)
+    if (i != process()) others.push_back(i);
+  return others;
+}
+
+// Keeps what a process tells at its end, if it is that.
+bool SpreadRun::keep_ending(int process, ProcessFrame& frame) {
+  bool is_ending = frame.kind == ProcessFrame::Kind::end && frame.run == run_;
+  if (is_ending) endings_[std::size_t(process)] = std::move(frame.payload);
+  return is_ending;
+}
+
+// A process that is lost ends the run, and nothing is received; World::run says so once no rank is
+// left.
+std::vector<ProcessBytes> SpreadRun::transfer(gsl::span<const Parcel> parcels,
+                                              gsl::span<const int> from) {
+  try {
+    return spread_.processes().exchange(parcels, from);
+  } catch (const ProcessLost&) {
+    lost_ = std::current_exception();
+    is_over_ = is_told_ = true;
+    return {};
+  }
+}
+
+// Looks at what came in place of a message, and ends the run if it is anything else.
+void SpreadRun::see(int process, ProcessFrame& frame, std::string_view name) {
+  if (frame.is_at(place(ProcessFrame::Kind::exchange, name))) return;
+  is_over_ = true;
+  if (keep_ending(process, frame) || frame.kind == ProcessFrame::Kind::failure) {
+    is_told_ = true;
+    end_rank();
+  }
+  raise(ErrorKind::runtime_error, "engine/spread",
+        "expected all processes to be at exchange {}, {}, got process {} at exchange {}, {}: the "
+        "program takes another way there, so it depends on something else than known data",
+        number_, name, process, frame.number, frame.name);
+}
+
+void SpreadRun::begin_exchange() {
+  if (is_over_) end_rank();
+  ++number_;
+}
+
+std::vector<ProcessBytes> SpreadRun::exchange(std::string_view name, std::vector<Parcel> parcels,
+                                              gsl::span<const int> from) {
+  if (parcels.empty() && from.empty()) return {};
+  ProcessFrame here = place(ProcessFrame::Kind::exchange, name);
+  for (Parcel& parcel : parcels) parcel.bytes = frame_bytes(here, parcel.bytes);
+  std::vector<ProcessBytes> received = transfer(parcels, from);
+  if (lost_) end_rank();
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    ProcessFrame frame = frame_from(received[i]);
+    see(from[i], frame, name);
+    received[i] = std::move(frame.payload);
+  }
+  return received;
+}
+
+ProcessBytes SpreadRun::share(std::string_view name, int from, const ProcessBytes& bytes) {
+  begin_exchange();
+  if (process() != from) return std::move(exchange(name, {}, {&from, 1}).front());
+  std::vector<Parcel> parcels;
+  for (int other : others()) parcels.push_back({other, bytes});
+  exchange(name, std::move(parcels), {});
+  return bytes;
+}
+
+void SpreadRun::tell_failure(RankId rank) {
+  if (is_over_) return;
+  ++number_;
+  std::string name = fmt::format("the end of {} by an error", name_of(options_, rank));
+  std::vector<int> all = others();
+  std::vector<Parcel> parcels;
+  ProcessFrame here = place(ProcessFrame::Kind::failure, name);
+  for (int other : all) parcels.push_back({other, frame_bytes(here, {})});
+  std::vector<ProcessBytes> received = transfer(parcels, all);
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    ProcessFrame frame = frame_from(received[i]);
+    is_over_ = is_over_ || keep_ending(all[i], frame) || !frame.is_at(here);
+  }
+}
+
+ProcessBytes SpreadRun::ending_bytes(const Ending& own) const {
+  EndingFacts facts{.failed = own.failure.has_value(),
+                    .is_told = is_told_,
+                    .copies_on_write = own.copies_on_write};
+  if (own.failure) {
+    facts.kind = own.failure->kind;
+    facts.rank = own.failure->rank;
+    facts.error_kind = std::int8_t(kind_of_error(own.failure->exception));
+  }
+  MessageWriter writer;
+  writer.put(facts);
+  writer.put_text(own.failure ? own.failure->message : "");
+  writer.put_text(own.failure ? own.failure->details : "");
+  writer.put_text(own.failure && own.failure->exception ? message_of(own.failure->exception) : "");
+  for (RankId id = 0; id < own.hashes.size(); ++id)
+    if (owns(id)) {
+      writer.put(own.hashes[id]);
+      writer.put(own.peak_bytes[id]);
+    }
+  return writer.take();
+}
+
+// Takes in the endings of all others. What a process sent before its end, to ranks that have ended
+// meanwhile, is left out.
+void SpreadRun::swap_endings(const ProcessBytes& own) {
+  std::vector<Parcel> parcels;
+  std::vector<int> missing;
+  for (int other : others()) {
+    parcels.push_back({other, frame_bytes(place(ProcessFrame::Kind::end, "the end"), own)});
+    if (endings_[std::size_t(other)].empty()) missing.push_back(other);
+  }
+  endings_[std::size_t(process())] = own;
+  for (;;) {
+    std::vector<ProcessBytes> received = spread_.processes().exchange(parcels, missing);
+    parcels.clear();
+    std::vector<int> later;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      ProcessFrame frame = frame_from(received[i]);
+      if (!keep_ending(missing[i], frame)) later.push_back(missing[i]);
+    }
+    if (later.empty()) return;
+    missing = std::move(later);
+  }
+}
+
+// A process that was told of a failure has no report of its own.
+SpreadRun::Ending SpreadRun::end(Ending own) {
+  if (lost_) std::rethrow_exception(lost_);
+  swap_endings(ending_bytes(own));
+  Ending all{.hashes = own.hashes, .peak_bytes = own.peak_bytes};
+  for (int i = 0; i < processes(); ++i) {
+    MessageReader reader(endings_[std::size_t(i)]);
+    auto facts = reader.get<EndingFacts>();
+    Failure failure{.kind = facts.kind, .rank = facts.rank};
+    failure.message = reader.get_text();
+    failure.details = reader.get_text();
+    std::string error = reader.get_text();
+    if (!error.empty()) failure.exception = error_from(facts.error_kind, error);
+    bool is_first = !all.failure || failure.rank < all.failure->rank;
+    if (facts.failed && !facts.is_told && is_first) all.failure = std::move(failure);
+    all.copies_on_write += facts.copies_on_write;
+    for (RankId id = 0; id < all.hashes.size(); ++id)
+      if (owner(id) == i) {
+        all.hashes[id] = reader.get<std::uint64_t>();
+        all.peak_bytes[id] = reader.get<std::int64_t>();
+      }
+  }
+  bool is_own = own.failure && (!all.failure || (own.failure->rank == all.failure->rank &&
+                                                 own.failure->message == all.failure->message));
+  if (is_own) all.failure = std::move(own.failure);
+  return all;
+}
+
+}  // namespace simmesh

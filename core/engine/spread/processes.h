@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <gsl/span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace simmesh {
+
+// ProcessBytes are the bytes of a message between processes.
+using ProcessBytes = std::vector<std::byte>;
+
+// Parcel is a message on its way to a process.
+struct Parcel {
+  int process = 0;
+  ProcessBytes bytes;
+};
+
+// ProcessLost says that another process has ended, and how.
+class ProcessLost : public std::runtime_error {
+ public:
+  ProcessLost(int process, const std::string& text) : std::runtime_error(text), process_(process) {}
+
+  // process returns the number of the process that has ended.
+  int process() const { return process_; }
+
+ private:
+  int process_;
+};
+
+// Processes are those over which worlds are spread: the seam between this process and the others.
+// SocketProcesses are forked on this machine; tools/crew has those of MPI. Messages from one
+// process to another arrive whole and in their order. One thread at a time uses the object.
+class Processes {
+ public:
+  virtual ~Processes() = default;
+
+  // number returns the number of this process, from 0 on; count that of all.
+  virtual int number() const = 0;
+  virtual int count() const = 0;
+
+  // exchange sends each parcel to its process, and returns the next message of each process in
+  // `from`, in the order of `from`. It blocks without taking a core, and takes in what comes
+  // meanwhile, so that no process waits because another one's messages are long. Raises ProcessLost
+  // if a process has ended that it sends to or waits for.
+  virtual std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent,
+                                             gsl::span<const int> from) = 0;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,249 @@
+#include "core/engine/spread/socket_processes.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "core/check/error.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::size_t length_bytes = sizeof(std::uint64_t);
+constexpr std::size_t read_bytes = 256 * 1024;
+// A process that has lost the others ends at its next exchange.
+constexpr std::chrono::seconds ending_max(20);
+constexpr std::chrono::milliseconds ending_interval(5);
+
+[[noreturn]] void refuse_system(const char* what) {
+  raise(ErrorKind::runtime_error, "engine/processes", "expected {}, got an error: {}", what,
+        std::strerror(errno));
+}
+
+// Sockets between each two of some processes: ends[i][j] is that of i to j.
+std::vector<std::vector<int>> make_sockets(int count) {
+  std::vector<std::vector<int>> ends(std::size_t(count), std::vector<int>(std::size_t(count), -1));
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    for (std::size_t j = i + 1; j < ends.size(); ++j) {
+      std::array<int, 2> pair = {-1, -1};
+      if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) != 0)
+        refuse_system("a socket between two processes");
+      ends[i][j] = pair[0];
+      ends[j][i] = pair[1];
+    }
+  }
+  return ends;
+}
+
+void close_all(std::vector<int>& sockets) {
+  for (int& socket : sockets) {
+    if (socket >= 0) close(socket);
+    socket = -1;
+  }
+}
+
+// Waits until a process has ended, at most as long as it may take. Returns its status, or -1.
+int status_of(pid_t pid, std::chrono::milliseconds patience) {
+  for (int status = 0;; patience -= ending_interval) {
+    pid_t ended = waitpid(pid, &status, WNOHANG);
+    if (ended == pid) return status;
+    if ((ended < 0 && errno != EINTR) || patience.count() <= 0) return -1;
+    std::this_thread::sleep_for(ending_interval);
+  }
+}
+
+bool is_killing(const std::string& ending) { return ending.starts_with(": by signal"); }
+
+// Ends with process 0, which may have ended already.
+void end_with_parent(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(2);
+}
+
+}  // namespace
+
+std::unique_ptr<SocketProcesses> SocketProcesses::fork(int count) {
+  if (count < 1 || count > processes_max)
+    raise(ErrorKind::value_error, "engine/processes", "expected 1 to {} processes, got {}",
+          processes_max, count);
+  std::vector<std::vector<int>> ends = make_sockets(count);
+  std::vector<Peer> peers((std::size_t(count)));
+  std::fflush(nullptr);
+  pid_t parent = getpid();
+  std::size_t own = 0;
+  for (std::size_t i = 1; i < ends.size() && own == 0; ++i) {
+    pid_t pid = ::fork();
+    if (pid < 0) refuse_system("one more process");
+    if (pid > 0) peers[i].pid = pid;
+    if (pid == 0) {
+      own = i;
+      for (Peer& peer : peers) peer.pid = 0;
+      end_with_parent(parent);
+    }
+  }
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    if (i != own) close_all(ends[i]);
+  for (std::size_t i = 0; i < ends.size(); ++i) peers[i].socket = ends[own][i];
+  return std::unique_ptr<SocketProcesses>(new SocketProcesses(int(own), std::move(peers)));
+}
+
+SocketProcesses::SocketProcesses(int number, std::vector<Peer> peers)
+    : number_(number), peers_(std::move(peers)) {}
+
+SocketProcesses::~SocketProcesses() {
+  for (Peer& peer : peers_)
+    if (peer.socket >= 0) close(peer.socket);
+  for (Peer& peer : peers_) {
+    if (peer.pid == 0 || status_of(peer.pid, ending_max) >= 0) continue;
+    kill(peer.pid, SIGKILL);
+    waitpid(peer.pid, nullptr, 0);
+  }
+}
+
+std::vector<pid_t> SocketProcesses::pids() const {
+  std::vector<pid_t> pids;
+  for (const Peer& peer : peers_)
+    if (peer.pid != 0) pids.push_back(peer.pid);
+  return pids;
+}
+
+std::vector<ProcessBytes> SocketProcesses::exchange(gsl::span<const Parcel> sent,
+                                                    gsl::span<const int> from) {
+  for (const Parcel& parcel : sent)
+    peers_[std::size_t(parcel.process)].outgoing.push_back(&parcel.bytes);
+  try {
+    while (!is_done(from)) transfer();
+  } catch (...) {
+    for (Peer& peer : peers_) peer.outgoing.clear();
+    throw;
+  }
+  std::vector<ProcessBytes> received;
+  for (int process : from) {
+    std::deque<ProcessBytes>& come = peers_[std::size_t(process)].come;
+    received.push_back(std::move(come.front()));
+    come.pop_front();
+  }
+  return received;
+}
+
+// Raises if a process has ended that is still needed.
+bool SocketProcesses::is_done(gsl::span<const int> from) {
+  bool is_done = true;
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].outgoing.empty()) continue;
+    if (peers_[i].has_ended) report_lost(int(i));
+    is_done = false;
+  }
+  for (int process : from) {
+    Peer& peer = peers_[std::size_t(process)];
+    if (!peer.come.empty()) continue;
+    if (peer.has_ended) report_lost(process);
+    is_done = false;
+  }
+  return is_done;
+}
+
+// Sends and receives what can be without waiting, after waiting for the first that can.
+void SocketProcesses::transfer() {
+  std::vector<pollfd> waits;
+  std::vector<Peer*> waiting;
+  for (Peer& peer : peers_) {
+    if (peer.socket < 0 || peer.has_ended) continue;
+    short events = POLLIN;
+    if (!peer.outgoing.empty()) events |= POLLOUT;
+    waits.push_back({peer.socket, events, 0});
+    waiting.push_back(&peer);
+  }
+  if (poll(waits.data(), nfds_t(waits.size()), -1) < 0) {
+    if (errno == EINTR) return;
+    refuse_system("to wait for other processes");
+  }
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    if ((waits[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0) receive_from(*waiting[i]);
+    if ((waits[i].revents & POLLOUT) != 0 && !waiting[i]->has_ended) send_to(*waiting[i]);
+  }
+}
+
+void SocketProcesses::send_to(Peer& peer) {
+  while (!peer.outgoing.empty()) {
+    const ProcessBytes& bytes = *peer.outgoing.front();
+    std::uint64_t length = bytes.size();
+    auto* head = reinterpret_cast<std::byte*>(&length);
+    std::size_t in_head = std::min(peer.sent, length_bytes), in_body = peer.sent - in_head;
+    std::array<iovec, 2> parts = {
+        iovec{head + in_head, length_bytes - in_head},
+        iovec{const_cast<std::byte*>(bytes.data()) + in_body, bytes.size() - in_body}};
+    msghdr message = {};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    ssize_t count = sendmsg(peer.socket, &message, MSG_NOSIGNAL);
+    if (count < 0) {
+      if (errno == EPIPE || errno == ECONNRESET) peer.has_ended = true;
+      return;
+    }
+    peer.sent += std::size_t(count);
+    if (peer.sent < length_bytes + bytes.size()) return;
+    peer.sent = 0;
+    peer.outgoing.erase(peer.outgoing.begin());
+  }
+}
+
+void SocketProcesses::receive_from(Peer& peer) {
+  std::size_t before = peer.coming.size();
+  peer.coming.resize(before + read_bytes);
+  ssize_t count = recv(peer.socket, peer.coming.data() + before, read_bytes, 0);
+  peer.coming.resize(before + std::size_t(std::max<ssize_t>(count, 0)));
+  if (count == 0 || (count < 0 && errno == ECONNRESET)) peer.has_ended = true;
+  std::size_t at = 0;
+  while (peer.coming.size() - at >= length_bytes) {
+    std::uint64_t length = 0;
+    std::memcpy(&length, peer.coming.data() + at, length_bytes);
+    if (peer.coming.size() - at - length_bytes < length) {
+      peer.coming.reserve(at + length_bytes + length + read_bytes);
+      break;
+    }
+    auto begin = peer.coming.begin() + std::ptrdiff_t(at + length_bytes);
+    peer.come.emplace_back(begin, begin + std::ptrdiff_t(length));
+    at += length_bytes + length;
+  }
+  peer.coming.erase(peer.coming.begin(), peer.coming.begin() + std::ptrdiff_t(at));
+}
+
+// A process that lost another one has ended too; the first that was killed is the reason.
+void SocketProcesses::report_lost(int process) {
+  std::string ending = ending_of(process, std::chrono::seconds(1));
+  for (std::size_t i = 0; i < peers_.size() && !is_killing(ending); ++i)
+    if (std::string other = ending_of(int(i), {}); is_killing(other)) {
+      ending = other;
+      process = int(i);
+    }
+  throw ProcessLost(process, fmt::format("[engine/processes] expected process {} of {} to go on, "
+                                         "got its end{}",
+                                         process, count(), ending));
+}
+
+// Returns how a process that this one forked has ended, in words.
+std::string SocketProcesses::ending_of(int process, std::chrono::milliseconds patience) {
+  Peer& peer = peers_[std::size_t(process)];
+  if (peer.pid == 0) return "";
+  int status = status_of(peer.pid, patience);
+  if (status < 0) return "";
+  peer.pid = 0;
+  if (WIFSIGNALED(status))
+    return fmt::format(": by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return fmt::format(": with status {}", WEXITSTATUS(status));
+}
+
+}  // namespace simmesh

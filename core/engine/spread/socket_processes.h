@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <sys/types.h>
+
+#include "core/engine/spread/processes.h"
+
+namespace simmesh {
+
+// SocketProcesses are processes of this machine: this one and those that it forked, with a socket
+// between each two of them.
+//
+//   std::unique_ptr<SocketProcesses> processes = SocketProcesses::fork(4);
+//   // From here on there are four processes, which differ in processes->number().
+//
+// Process 0 is the one that called fork. The others end at once if it is killed. It ends last: its
+// object waits for the others, and ends those that don't end by themselves.
+class SocketProcesses final : public Processes {
+ public:
+  // fork makes count - 1 more processes, which return from it as well. The caller has no threads.
+  // Raises a RuntimeError if the system gives no process or no socket, and a ValueError for a count
+  // below 1 or above processes_max.
+  static std::unique_ptr<SocketProcesses> fork(int count);
+  static constexpr int processes_max = 256;
+
+  ~SocketProcesses() override;
+  SocketProcesses(const SocketProcesses&) = delete;
+  SocketProcesses& operator=(const SocketProcesses&) = delete;
+
+  int number() const override { return number_; }
+  int count() const override { return int(peers_.size()); }
+  std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent,
+                                     gsl::span<const int> from) override;
+
+  // pids returns the ids of the processes that this one forked.
+  std::vector<pid_t> pids() const;
+
+ private:
+  // Peer is this process's end of the socket to another one.
+  struct Peer {
+    int socket = -1;
+    bool has_ended = false;
+    pid_t pid = 0;  // where this process forked it
+    // The bytes that have come of a message that isn't whole, and the messages that are.
+    ProcessBytes coming;
+    std::deque<ProcessBytes> come;
+    // The parcels that wait to be sent, and the bytes of the first that have been.
+    std::vector<const ProcessBytes*> outgoing;
+    std::size_t sent = 0;
+  };
+
+  SocketProcesses(int number, std::vector<Peer> peers);
+  bool is_done(gsl::span<const int> from);
+  void transfer();
+  void send_to(Peer& peer);
+  void receive_from(Peer& peer);
+  [[noreturn]] void report_lost(int process);
+  std::string ending_of(int process, std::chrono::milliseconds patience);
+
+  int number_;
+  std::vector<Peer> peers_;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,110 @@
+#include "tools/crew/mpi_processes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+namespace simmesh {
+
+namespace {
+
+// MPI counts in int.
+constexpr std::size_t part_bytes_max = std::size_t(1) << 30;
+constexpr int only_tag = 0;
+
+// MPI's own waits take a whole core. A pause is short at first, for answers that are on their way.
+constexpr std::chrono::microseconds first_pause(10), longest_pause(500);
+
+}  // namespace
+
+MpiProcesses::MpiProcesses() {
+  int size = 1;
+  MPI_Comm_dup(MPI_COMM_WORLD, &communicator_);
+  MPI_Comm_rank(communicator_, &number_);
+  MPI_Comm_size(communicator_, &size);
+  sources_.resize(std::size_t(size));
+}
+
+MpiProcesses::~MpiProcesses() { MPI_Comm_free(&communicator_); }
+
+// Sends the length and then the bytes, in parts that MPI can count. Both stay where they are until
+// they are sent.
+void MpiProcesses::send(const Parcel& parcel, const std::uint64_t& length) {
+  sending_.emplace_back();
+  MPI_Isend(&length, 1, MPI_UINT64_T, parcel.process, only_tag, communicator_, &sending_.back());
+  for (std::size_t at = 0; at < parcel.bytes.size(); at += part_bytes_max) {
+    std::size_t count = std::min(part_bytes_max, parcel.bytes.size() - at);
+    sending_.emplace_back();
+    MPI_Isend(parcel.bytes.data() + at, int(count), MPI_BYTE, parcel.process, only_tag,
+              communicator_, &sending_.back());
+  }
+}
+
+// Takes in what has come first, a length or a part of a message. Returns false if nothing has.
+bool MpiProcesses::take_in() {
+  int is_here = 0;
+  MPI_Status status;
+  MPI_Iprobe(MPI_ANY_SOURCE, only_tag, communicator_, &is_here, &status);
+  if (!is_here) return false;
+  Source& source = sources_[std::size_t(status.MPI_SOURCE)];
+  if (!source.is_coming) {
+    std::uint64_t length = 0;
+    MPI_Recv(&length, 1, MPI_UINT64_T, status.MPI_SOURCE, only_tag, communicator_,
+             MPI_STATUS_IGNORE);
+    source.is_coming = true;
+    source.missing = std::size_t(length);
+    source.coming.reserve(source.missing);
+  } else {
+    int count = 0;
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    std::size_t before = source.coming.size();
+    source.coming.resize(before + std::size_t(count));
+    MPI_Recv(source.coming.data() + before, count, MPI_BYTE, status.MPI_SOURCE, only_tag,
+             communicator_, MPI_STATUS_IGNORE);
+    source.missing -= std::size_t(count);
+  }
+  if (source.missing == 0) {
+    source.come.push_back(std::move(source.coming));
+    source.coming.clear();
+    source.is_coming = false;
+  }
+  return true;
+}
+
+bool MpiProcesses::is_done(gsl::span<const int> from) {
+  int are_sent = 1;
+  if (!sending_.empty())
+    MPI_Testall(int(sending_.size()), sending_.data(), &are_sent, MPI_STATUSES_IGNORE);
+  if (are_sent) sending_.clear();
+  return are_sent && std::all_of(from.begin(), from.end(), [this](int process) {
+           return !sources_[std::size_t(process)].come.empty();
+         });
+}
+
+std::vector<ProcessBytes> MpiProcesses::exchange(gsl::span<const Parcel> sent,
+                                                 gsl::span<const int> from) {
+  std::vector<std::uint64_t> lengths;
+  lengths.reserve(sent.size());
+  for (const Parcel& parcel : sent) {
+    lengths.push_back(parcel.bytes.size());
+    send(parcel, lengths.back());
+  }
+  for (auto pause = first_pause; !is_done(from);) {
+    if (take_in()) {
+      pause = first_pause;
+      continue;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, longest_pause);
+  }
+  std::vector<ProcessBytes> received;
+  for (int process : from) {
+    std::deque<ProcessBytes>& come = sources_[std::size_t(process)].come;
+    received.push_back(std::move(come.front()));
+    come.pop_front();
+  }
+  return received;
+}
+
+}  // namespace simmesh

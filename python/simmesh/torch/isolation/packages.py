@@ -97,7 +97,11 @@ class Packages:
 
     def found(self) -> list[str]:
         """The packages of which the program imported modules."""
-        modules = {*self._modules, *(name for own in self._states.values() for name in own)}
+        own = (name for state in self._states.values() for name in state)
+        return self.found_in({*self._modules, *own})
+
+    def found_in(self, modules: Iterable[str]) -> list[str]:
+        """The packages to which some of these modules belong."""
         return [
             name for name in dict.fromkeys(self._names)
             if name not in (*_OF_TORCH, "__main__")
@@ -249,6 +253,13 @@ def belongs(module: str) -> bool:
 def isolated() -> list[str]:
     """The packages that are isolated in this run and that are imported."""
     return _packages.found()
+
+
+def isolated_here() -> list[str]:
+    """The packages that are isolated in this run and of which this process, a rank's, has
+    modules.
+    """
+    return _packages.found_in(list(sys.modules))
 
 
 def is_importing() -> bool:

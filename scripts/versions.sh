@@ -25,7 +25,7 @@ browser_packages=(chromium)
 # Packages of pip, by environment. One call of pip installs what stands before a '|', and the next
 # one what stands after it, which needs the first.
 test_requirements="numpy==2.4.6 pytest==9.2.0"
-torch_requirements="$test_requirements expecttest==0.3.0 safetensors==0.8.0"
+torch_requirements="$test_requirements pytest-xdist==3.8.0 expecttest==0.3.0 safetensors==0.8.0"
 # Frameworks whose models the tests train. torchtitan asks for data sets and loggers that its models
 # don't use.
 model_requirements="transformers==5.24.0 accelerate==1.15.0"

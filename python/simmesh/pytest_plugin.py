@@ -20,7 +20,7 @@ for programs (see ``simmesh.findings``). ``--simmesh-report DIR`` writes a page 
 test that fails: what each rank was doing, the first value that differs.
 
 After a rank that blocked outside of simmesh, whose thread can't be ended, the remaining tests run
-in a fresh process.
+in a fresh process. Workers of pytest-xdist run tests side by side, and one process reports.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from typing import Any, Callable
 
 import pytest
 
-from simmesh import one_device, replay_file, rules
+from simmesh import one_device, pytest_workers, replay_file, rules
 from simmesh.exploration import CERTIFICATE
 from simmesh.findings import Findings
 from simmesh.one_device import Comparison
@@ -54,6 +54,8 @@ _findings = Findings(None)
 # The parts of reports about tests that failed, and the pages that were written.
 _parts: dict[str, Part] = {}
 _pages: list[str] = []
+
+_config: pytest.Config | None = None
 
 # The variable is set for the fresh process that runs the remaining tests.
 _continues = "SIMMESH_CONTINUES"
@@ -102,6 +104,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Reads the options and makes the marker known."""
+    global _config
+    _config = config
     config.addinivalue_line(
         "markers",
         "simmesh(world_size=4, schedules=20, ...): run the test on every rank of a simulated job",
@@ -183,8 +187,9 @@ def _keep_findings(
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Writes the findings; a fresh process that runs the remaining tests hands its own on."""
+    found = {"checks": _findings.checks, "explored": _explored, "pages": _pages}
     path = session.config.getoption("--simmesh-findings")
-    if path is None or hasattr(session.config, "workerinput"):
+    if pytest_workers.tell(session.config, found) or path is None:
         return
     part = Path(f"{path}.part")
     if _continues in os.environ:
@@ -194,6 +199,29 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         _findings.checks += json.loads(part.read_text(encoding="utf-8"))
         part.unlink()
     _findings.write()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keeps the reports of a fresh process for one test."""
+    if _config is not None:
+        pytest_workers.keep_report(_config, report)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Takes what a worker has found."""
+    found = pytest_workers.found_by(node)
+    if found is not None:
+        _take(found)
+
+
+def _take(found: dict[str, Any]) -> None:
+    """Adds what another process has found, in the order of the tests' names."""
+    _findings.checks += found["checks"]
+    _findings.checks.sort(key=lambda each: str(each["name"]))
+    for text, names in found["explored"].items():
+        _explored[text] = sorted([*_explored.get(text, ()), *names])
+    _pages[:] = sorted({*_pages, *found["pages"]})
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -318,7 +346,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     """Leaves a test to the fresh process if a rank blocks in this one."""
     if settings.spoiled is None:
         return None
-    _left.append(item.nodeid)
+    if pytest_workers.is_worker(item.config):
+        pytest_workers.run_afresh(item, _take)
+    else:
+        _left.append(item.nodeid)
     return True
 
 

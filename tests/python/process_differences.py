@@ -47,6 +47,10 @@ DIFFERENCES: Mapping[str, Difference] = {
     "test_torch_explore.py::test_no_certificate_for_closures_and_files": _OWN,
     "test_torch_explore.py::test_processes_make_backward_passes": _HOST,
     "test_torch_museum.py": _THREADS,
+    "test_torch_packages.py::test_all_kinds_of_state_are_each_ranks_own[fifo-False]": _OWN,
+    "test_torch_packages.py::test_all_kinds_of_state_are_each_ranks_own[seeded:3-False]": _OWN,
+    "test_torch_packages.py::test_all_kinds_of_state_are_each_ranks_own[pct:3-False]": _OWN,
+    "test_torch_packages.py::test_without_isolate_packages_are_shared": _OWN,
 }
 
 

@@ -166,13 +166,45 @@ def waits_for_a_key() -> None:
 @pytest.mark.parametrize("program", [returns_early, calls_another_collective, waits_for_a_key])
 def test_reports_are_those_of_threads(program: Callable[[], Any]) -> None:
     """Fails if a deadlock or a mismatch is told in other words."""
-    one = simmesh.spmd_run(program, world_size=3)
+    one = simmesh.spmd_run(program, world_size=3, seats="threads")
     other = simmesh.spmd_run(program, world_size=3, seats="processes")
     assert one.outcome.kind is not None
     assert other.outcome.kind == one.outcome.kind
-    assert other.outcome.report == one.outcome.report.replace(
-        "seed=0)", "seed=0, seats='processes')"
-    )
+    # The call names seats that are not those of all tests.
+    reports = [re.sub(", seats='[a-z]+'", "", each.outcome.report) for each in (one, other)]
+    assert reports[0] == reports[1]
+
+
+def test_threads_that_end_at_once_are_joined() -> None:
+    """Fails if a thread that joins comes before C code that ends the other, and waits for ever."""
+
+    def program() -> int:
+        ended: list[int] = []
+        for number in range(20):
+            thread = threading.Thread(target=ended.append, args=(number,))
+            thread.start()
+            thread.join()
+        return len(ended)
+
+    for seed in range(3):
+        ran = simmesh.spmd_run(program, world_size=2, seats="processes", schedule=f"seeded:{seed}")
+        assert ran.results == [20, 20], ran.outcome.report
+
+
+def test_modules_that_a_rank_makes_are_isolated() -> None:
+    """Fails if a run refuses the name of a module that only its ranks know."""
+
+    def program() -> int:
+        made: Any = types.ModuleType("made_by_hand")
+        sys.modules["made_by_hand"] = made
+        made.rank = dist.get_rank()
+        dist.barrier()
+        return int(sys.modules["made_by_hand"].rank)
+
+    ran = simmesh.spmd_run(program, world_size=2, seats="processes", isolate=["made_by_hand"])
+    assert ran.results == [0, 1]
+    with pytest.raises(ValueError, match="which no rank made"):
+        simmesh.spmd_run(program, world_size=2, seats="processes", isolate=["never_made"])
 
 
 def test_prints_come_in_the_order_of_turns(capsys: pytest.CaptureFixture[str]) -> None:

@@ -272,7 +272,7 @@ def observe(
 
 
 def _sent(notebook: Notebook) -> tuple[Notebook, Any]:
-    """What a rank that is a process returns: the notebook and the calls of its listener."""
+    """The notebook and the calls of its listener, which a rank that is a process returns."""
     return notebook, None if notebook.listener is None else notebook.listener.calls
 
 

@@ -125,7 +125,7 @@ class Notebook:
         self.note_stepped: Callable[[], None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a comparison asks of a notebook: no objects of the program."""
+        """The parts that a comparison asks for: no objects of the program."""
         left: dict[str, Any] = {"listener": None, "owned": set(), "stepped": []}
         return {**self.__dict__, **left, "note_stepped": None}
 

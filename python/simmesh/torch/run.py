@@ -204,13 +204,12 @@ class _Program:
             # The processes keep what replaces functions in ranks.
             with isolation() as swap:
                 processes.fork(self._run_rank, lambda rank: swap.switched(rank, rank))
-                isolated = tuple(packages.isolated())
             rank_state.begin(**self._shared)
             # Seats look at the time themselves, since a process can be ended.
             outcome = _core.run(
                 run_rank, explain=rank_state.explain_standstill, **{**options, "timeout": 0.0}
             )
-            calls, made_groups, noted = processes.tell_states()
+            calls, made_groups, isolated, noted = processes.tell_states()
         finally:
             rank_state.end()
             processes.end()

@@ -101,12 +101,13 @@ class Packages:
     def found(self) -> list[str]:
         """The packages of which the program imported modules."""
         if self._states:
-            return self._packages_of({*self._modules, *itertools.chain(*self._states.values())})
+            return self.found_in({*self._modules, *itertools.chain(*self._states.values())})
         if self._found is None:
-            self._found = self._packages_of(self._modules)
+            self._found = self.found_in(self._modules)
         return self._found
 
-    def _packages_of(self, modules: Iterable[str]) -> list[str]:
+    def found_in(self, modules: Iterable[str]) -> list[str]:
+        """The packages to which some of these modules belong."""
         return [
             name for name in dict.fromkeys(self._names)
             if name not in (*_OF_TORCH, "__main__")
@@ -261,6 +262,13 @@ def belongs(module: str) -> bool:
 def isolated() -> list[str]:
     """The packages that are isolated in this run and that are imported."""
     return _packages.found()
+
+
+def isolated_here() -> list[str]:
+    """The packages that are isolated in this run and of which this process, a rank's, has
+    modules.
+    """
+    return _packages.found_in(list(sys.modules))
 
 
 def is_importing() -> bool:

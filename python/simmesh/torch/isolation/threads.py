@@ -52,10 +52,18 @@ class RankThread:
                 self.thread._bootstrap()  # type: ignore[attr-defined]
         finally:
             threading._active.pop(threading.get_ident(), None)  # type: ignore[attr-defined]
+            self._release()
             self.has_ended = True
             state.threads.remove(self)
             for seat in self.joining:
                 _core.unpark(seat)
+
+    # Python releases the lock of a thread when its C code ends. A thread that joins may come before
+    # that, if this one gives its turn away as one of a process.
+    def _release(self) -> None:
+        lock = getattr(self.thread, "_tstate_lock", None)
+        if lock is not None and lock.locked():
+            lock.release()
 
     def wait(self, timeout: float | None) -> None:
         """Waits until the thread has ended, or for as many seconds."""

@@ -54,14 +54,16 @@ class RankProcesses:
             desk.process.channel.send(_BEGIN)
         return Seat(self._seats, desk, desk.process.channel).serve()
 
-    def tell_states(self) -> tuple[list[Any], bool, tuple[str, ...]]:
-        """The calls of each rank, whether any made a process group, and what no schedule knows
-        of.
+    def tell_states(self) -> tuple[list[Any], bool, tuple[str, ...], tuple[str, ...]]:
+        """The calls of each rank, whether any made a process group, the packages that were
+        isolated in any, and what no schedule knows of.
         """
         facts = [desk.facts for desk in self._desks]
         states = rank_state.calls_of_ranks()
         calls = [each.calls or states[rank] for rank, each in enumerate(facts)]
-        return calls, any(each.made_groups for each in facts), _unwatched(facts)
+        isolated = dict.fromkeys(name for each in facts for name in each.isolated)
+        made_groups = any(each.made_groups for each in facts)
+        return calls, made_groups, tuple(isolated), _unwatched(facts)
 
     def end(self) -> None:
         """Ends the processes that are left, and frees the memory of all. The next run starts with

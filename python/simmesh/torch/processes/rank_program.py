@@ -17,6 +17,7 @@ from typing import Any, Callable
 
 from simmesh import _core
 from simmesh.torch import rank_state
+from simmesh.torch.isolation import packages
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.thread import share_groups
 from simmesh.torch.processes import shared_services
@@ -85,7 +86,7 @@ def _facts(modules: list[str]) -> Facts:
     has_threads = state.has_started_threads or bool(state.foreign)
     return Facts(
         state.calls, bool(state.groups), state.shared.unwatched, has_threads,
-        imported_since(modules),
+        packages.isolated_here(), imported_since(modules),
     )  # fmt: skip
 
 

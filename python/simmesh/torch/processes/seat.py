@@ -27,6 +27,7 @@ class Facts:
     made_groups: bool = False
     unwatched: dict[str, str] = field(default_factory=dict)
     has_started_threads: bool = False
+    isolated: list[str] = field(default_factory=list)
     imported: list[str] = field(default_factory=list)
 
 

@@ -14,6 +14,7 @@ build_packages=(
   libgtest-dev libgmock-dev googletest librapidcheck-dev libbenchmark-dev
 )
 clang_packages=("clang-$clang")
+sanitizer_packages=("libclang-rt-$clang-dev" "llvm-$clang")
 format_packages=("clang-format-$clang")
 tidy_packages=("clang-tidy-$clang")
 python_packages=(python3 python3-dev python3-venv)

@@ -13,7 +13,7 @@ namespace {
 thread_local bool is_counting = false;
 thread_local std::int64_t held_bytes = 0, most_bytes = 0;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(SIMMESH_ASAN) || defined(SIMMESH_TSAN)
 constexpr bool is_replaced = false;
 #else
 constexpr bool is_replaced = true;
@@ -40,7 +40,7 @@ void count(void* block, int sign) {
 
 }  // namespace simmesh::checkpoint::testing
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(SIMMESH_ASAN) && !defined(SIMMESH_TSAN)
 // All other forms of new and delete call these.
 void* operator new(std::size_t bytes) {
   void* block = std::malloc(bytes == 0 ? 1 : bytes);

@@ -403,3 +403,39 @@ def test_the_command_takes_the_device(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert "torch.cuda.utilization: expected what a CPU can do" in ran.stderr
     assert "--device cuda" in ran.stderr.splitlines()[-1]
+
+
+def test_a_script_that_spawns_its_ranks_sees_the_devices(tmp_path: Path) -> None:
+    """Would fail if it spawned none, since the machine has no device."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import torch, torch.distributed as dist, torch.multiprocessing as mp\n"
+        "def main(rank, count):\n"
+        "    torch.cuda.set_device(rank)\n"
+        "    dist.init_process_group('nccl', 'tcp://localhost:1', rank=rank, world_size=count)\n"
+        "    x = torch.ones(1, device=rank)\n"
+        "    dist.all_reduce(x)\n"
+        "    assert torch.cuda.device_count() == count\n"
+        "    print('sum', x.item())\n"
+        "if __name__ == '__main__':\n"
+        "    assert torch.cuda.is_available() and torch.accelerator.is_available()\n"
+        "    count = torch.cuda.device_count()\n"
+        "    mp.spawn(main, args=(count,), nprocs=count)\n"
+    )
+    words = [sys.executable, "-m", "simmesh.torch", "--ranks", "3", "--device", "cuda", str(script)]
+    ran = subprocess.run(words, text=True, capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("sum 3.0") == 3
+
+
+def test_a_script_that_spawns_no_rank_is_told_of_the_option(tmp_path: Path) -> None:
+    """Would fail if a script without a GPU ended in silence, or in a traceback."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import torch, torch.multiprocessing as mp\n"
+        "mp.spawn(print, nprocs=torch.cuda.device_count())\n"
+    )
+    words = [sys.executable, "-m", "simmesh.torch", str(script)]
+    ran = subprocess.run(words, text=True, capture_output=True, check=False)
+    assert ran.returncode == 2
+    assert "nprocs: expected at least 1, got 0; with --device cuda" in ran.stderr

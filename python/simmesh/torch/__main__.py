@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,8 @@ class _Trials:
             is_quiet,
         )
         try:
-            script.execute()
+            with self._node():
+                script.execute()
         except Exception:
             if all(ran.outcome.ok for ran in script.runs):  # a failed run has it
                 raise
@@ -169,6 +171,15 @@ class _Trials:
         # A script with several runs is judged by the first that fails, else by the last.
         ran = next((each for each in script.runs if not each.outcome.ok), script.runs[-1])
         return Trial(schedule, ran.outcome, ran.results)
+
+    def _node(self) -> AbstractContextManager[None]:
+        """The devices that the script sees while it runs on the host."""
+        options = self._options
+        if options.device != "cuda":
+            return nullcontext()
+        from simmesh.torch.cuda import host
+
+        return host.node_of(options.ranks_per_node or options.ranks)
 
     def _run_ranks(self, schedule: Any, body: Any, ranks: int, **more: Any) -> Run:
         options = self._options
@@ -200,7 +211,8 @@ def parser() -> argparse.ArgumentParser:
         "--ranks",
         type=int,
         default=4,
-        help="how many ranks run the script; one that spawns its ranks says it itself",
+        help="how many ranks run the script; one that spawns its ranks says it itself, and sees as "
+        "many devices of CUDA",
     )
     parser.add_argument("--ranks-per-node", type=int,
                         help="how many ranks share a node, as LOCAL_RANK counts them")  # fmt: skip

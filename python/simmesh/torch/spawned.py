@@ -104,6 +104,12 @@ class SpawnedRun:
                 "rank"
             )
 
+        if nprocs < 1:
+            raise ValueError(
+                f"[torch/spawned] nprocs: expected at least 1, got {nprocs}; with --device cuda the "
+                "script sees as many devices as --ranks says"
+            )
+
         def body(rank: int) -> None:
             if self._is_quiet:
                 sys.stdout = io.StringIO()

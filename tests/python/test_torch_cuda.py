@@ -415,17 +415,18 @@ def test_a_script_that_spawns_its_ranks_sees_the_devices(tmp_path: Path) -> None
         "    dist.init_process_group('nccl', 'tcp://localhost:1', rank=rank, world_size=count)\n"
         "    x = torch.ones(1, device=rank)\n"
         "    dist.all_reduce(x)\n"
-        "    assert torch.cuda.device_count() == count\n"
+        "    assert torch.cuda.device_count() == 3\n"
         "    print('sum', x.item())\n"
         "if __name__ == '__main__':\n"
         "    assert torch.cuda.is_available() and torch.accelerator.is_available()\n"
         "    count = torch.cuda.device_count()\n"
         "    mp.spawn(main, args=(count,), nprocs=count)\n"
+        "    mp.spawn(main, args=(2,), nprocs=2)\n"
     )
     words = [sys.executable, "-m", "simmesh.torch", "--ranks", "3", "--device", "cuda", str(script)]
     ran = subprocess.run(words, text=True, capture_output=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.count("sum 3.0") == 3
+    assert ran.stdout.count("sum 3.0") == 3 and ran.stdout.count("sum 2.0") == 2
 
 
 def test_a_script_that_spawns_no_rank_is_told_of_the_option(tmp_path: Path) -> None:

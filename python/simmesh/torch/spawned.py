@@ -106,8 +106,8 @@ class SpawnedRun:
 
         if nprocs < 1:
             raise ValueError(
-                f"[torch/spawned] nprocs: expected at least 1, got {nprocs}; with --device cuda the "
-                "script sees as many devices as --ranks says"
+                f"[torch/spawned] nprocs: expected at least 1, got {nprocs}; with --device cuda "
+                "the script sees as many devices as --ranks says"
             )
 
         def body(rank: int) -> None:

@@ -101,10 +101,10 @@ void expect_no_process() {
 
 // Files that the owners of ranks write would be missing, or written by each process.
 TEST(SpreadSave, AnyNumberOfProcessesGoesOnFromACheckpoint) {
-  testing::TemporaryFolder alone;
+  simmesh::testing::TemporaryFolder alone;
   std::string expected = train_with_saves(alone.path());
   for (int processes : {1, 2, 3, 4}) {
-    testing::TemporaryFolder folder;
+    simmesh::testing::TemporaryFolder folder;
     auto train = [&](WorldSpread&) { return train_with_saves(folder.path()); };
     EXPECT_EQ(run_spread(processes, train), expected) << processes << " processes";
     EXPECT_EQ(run_spread(5 - processes, train), expected) << "loaded by " << 5 - processes;
@@ -116,12 +116,12 @@ TEST(SpreadSave, AnyNumberOfProcessesGoesOnFromACheckpoint) {
 // a process that waits for it.
 TEST(SpreadSave, AKilledProcessLeavesAWholeCheckpoint) {
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-  testing::TemporaryFolder whole, counted;
+  simmesh::testing::TemporaryFolder whole, counted;
   std::string expected = train_with_saves(whole.path());
   int exchanges = std::stoi(killed_training(counted.path(), 0, -1));
   for (int victim = 0; victim < 4; ++victim)
     for (int point = 0; point < 5; ++point) {
-      testing::TemporaryFolder folder;
+      simmesh::testing::TemporaryFolder folder;
       int at = 1 + (exchanges - 2) * (5 * victim + point) / 20;
       std::string text = killed_training(folder.path(), victim, at);
       // Process 0 can't say how it has ended.

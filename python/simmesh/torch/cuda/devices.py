@@ -20,12 +20,17 @@ HOST = -1
 
 _PLACE, _PINNED = "_simmesh_place", "_simmesh_is_pinned"
 
+#: The devices of the node that a script saw on the host, before it started its ranks.
+seen_by_host: int | None = None
+
 _devices: list[torch.device] = []
 _indices: dict[int, int] = {}
 
 
 def count() -> int:
-    """The devices of this rank's node: one for each of its ranks."""
+    """The devices of this rank's node: one for each of its ranks, or those that the host saw."""
+    if seen_by_host is not None:
+        return seen_by_host
     default = rank_state.of_rank().shared.ranks
     return int(os.environ.get("LOCAL_WORLD_SIZE", default))
 

@@ -10,13 +10,14 @@ import torch
 import torch.accelerator
 import torch.cuda
 
+from simmesh.torch.cuda import devices
 from simmesh.torch.isolation.patches import Patches
 
 
 @contextmanager
 def node_of(count: int) -> Iterator[None]:
     """Lets ``torch.cuda`` and ``torch.accelerator`` say that the machine has so many devices, as in
-    ``mp.spawn(main, nprocs=torch.cuda.device_count())``.
+    ``mp.spawn(main, nprocs=torch.cuda.device_count())``. The ranks see as many.
     """
     answers: dict[str, Callable[..., Any]] = {
         "is_available": lambda: True,
@@ -25,6 +26,7 @@ def node_of(count: int) -> Iterator[None]:
         "current_accelerator": lambda check_available=False: torch.device("cuda"),
     }
     patches = Patches()
+    patches.replace(devices, "seen_by_host", count)
     try:
         for module in (torch.cuda, torch.accelerator):
             for name, answer in answers.items():

@@ -70,11 +70,12 @@ class KillingProcesses final : public Processes {
 
   int number() const override { return processes_.number(); }
   int count() const override { return processes_.count(); }
-  std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent,
-                                     gsl::span<const int> from) override {
+  std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent, gsl::span<const int> from,
+                                     const Idle& idle) override {
     if (++exchanges_ == at_ && number() == victim_) std::raise(SIGKILL);
-    return processes_.exchange(sent, from);
+    return processes_.exchange(sent, from, idle);
   }
+  const ProcessBytes& note_of(int process) const override { return processes_.note_of(process); }
   int exchanges() const { return exchanges_; }
 
  private:
@@ -101,10 +102,10 @@ void expect_no_process() {
 
 // Files that the owners of ranks write would be missing, or written by each process.
 TEST(SpreadSave, AnyNumberOfProcessesGoesOnFromACheckpoint) {
-  testing::TemporaryFolder alone;
+  simmesh::testing::TemporaryFolder alone;
   std::string expected = train_with_saves(alone.path());
   for (int processes : {1, 2, 3, 4}) {
-    testing::TemporaryFolder folder;
+    simmesh::testing::TemporaryFolder folder;
     auto train = [&](WorldSpread&) { return train_with_saves(folder.path()); };
     EXPECT_EQ(run_spread(processes, train), expected) << processes << " processes";
     EXPECT_EQ(run_spread(5 - processes, train), expected) << "loaded by " << 5 - processes;
@@ -116,19 +117,20 @@ TEST(SpreadSave, AnyNumberOfProcessesGoesOnFromACheckpoint) {
 // a process that waits for it.
 TEST(SpreadSave, AKilledProcessLeavesAWholeCheckpoint) {
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-  testing::TemporaryFolder whole, counted;
+  simmesh::testing::TemporaryFolder whole, counted;
   std::string expected = train_with_saves(whole.path());
   int exchanges = std::stoi(killed_training(counted.path(), 0, -1));
   for (int victim = 0; victim < 4; ++victim)
     for (int point = 0; point < 5; ++point) {
-      testing::TemporaryFolder folder;
+      simmesh::testing::TemporaryFolder folder;
       int at = 1 + (exchanges - 2) * (5 * victim + point) / 20;
       std::string text = killed_training(folder.path(), victim, at);
       // Process 0 can't say how it has ended.
-      EXPECT_EQ(text, victim == 0 ? ""
-                                  : fmt::format("error: [engine/processes] expected process {} of 4 "
-                                                "to go on, got its end: by signal 9 (Killed)",
-                                                victim));
+      EXPECT_EQ(text, victim == 0
+                          ? ""
+                          : fmt::format("error: [engine/processes] expected process {} of 4 "
+                                        "to go on, got its end: by signal 9 (Killed)",
+                                        victim));
       expect_no_process();
       EXPECT_EQ(run_spread(3, [&](WorldSpread&) { return train_with_saves(folder.path()); }),
                 expected)

@@ -34,9 +34,10 @@ Batch batch_of(const ZeroTask& task, std::int64_t step, std::int64_t micro, std:
   }
   data.dtype = DType::float64;
   Tensor values = formula({task.batch, task.inputs}, data);
-  auto elements = values.mutable_values<double>();
+  auto elements = values.has_elements() ? values.mutable_values<double>() : gsl::span<double>();
   for (double& element : elements) element *= task.input_factor[std::size_t(step)];
-  if (task.poison_step == step && rank == 0) elements[0] = std::numeric_limits<double>::infinity();
+  if (task.poison_step == step && rank == 0 && !elements.empty())
+    elements[0] = std::numeric_limits<double>::infinity();
   batch.input = converted(values, task.model.dtype);
   return batch;
 }

@@ -56,6 +56,11 @@ Tensor share_tensor(const Tensor& tensor, std::string_view name) {
   return tensor_of(tensor, told, name);
 }
 
+bool known_same_bits(const Tensor& a, const Tensor& b) {
+  auto compare = [&] { return std::string(same_bits(a, b) ? "same" : ""); };
+  return !known_text("same_bits", compare).empty();
+}
+
 void take_elements(const Tensor& tensor, const Tensor& from) {
   SIMMESH_CHECK(tensor.is_contiguous() && tensor.bytes() == tensor.storage()->bytes(),
                 "elements for a part of a storage");

@@ -8,6 +8,9 @@ namespace simmesh {
 // share_tensor is known_tensor in a program that is spread over processes.
 Tensor share_tensor(const Tensor& tensor, std::string_view name);
 
+// known_same_bits is same_bits, told by the owner of the rank that calls it.
+bool known_same_bits(const Tensor& a, const Tensor& b);
+
 // take_elements gives a tensor without elements the bytes of another one. It is contiguous and the
 // whole of its storage.
 void take_elements(const Tensor& tensor, const Tensor& from);

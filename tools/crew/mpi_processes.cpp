@@ -12,9 +12,11 @@ namespace {
 // MPI counts in int.
 constexpr std::size_t part_bytes_max = std::size_t(1) << 30;
 constexpr int only_tag = 0;
+// The highest bit of the length of a note.
+constexpr std::uint64_t note_bit = std::uint64_t(1) << 63;
 
 // MPI's own waits take a whole core. A pause is short at first, for answers that are on their way.
-constexpr std::chrono::microseconds first_pause(10), longest_pause(500);
+constexpr std::chrono::microseconds first_pause(10), longest_pause(500), idle_time(1'000'000);
 
 }  // namespace
 
@@ -53,7 +55,8 @@ bool MpiProcesses::take_in() {
     MPI_Recv(&length, 1, MPI_UINT64_T, status.MPI_SOURCE, only_tag, communicator_,
              MPI_STATUS_IGNORE);
     source.is_coming = true;
-    source.missing = std::size_t(length);
+    source.is_note = (length & note_bit) != 0;
+    source.missing = std::size_t(length & ~note_bit);
     source.coming.reserve(source.missing);
   } else {
     int count = 0;
@@ -65,7 +68,10 @@ bool MpiProcesses::take_in() {
     source.missing -= std::size_t(count);
   }
   if (source.missing == 0) {
-    source.come.push_back(std::move(source.coming));
+    if (source.is_note)
+      source.note = std::move(source.coming);
+    else
+      source.come.push_back(std::move(source.coming));
     source.coming.clear();
     source.is_coming = false;
   }
@@ -83,22 +89,37 @@ bool MpiProcesses::is_done(gsl::span<const int> from) {
 }
 
 std::vector<ProcessBytes> MpiProcesses::exchange(gsl::span<const Parcel> sent,
-                                                 gsl::span<const int> from) {
-  std::vector<std::uint64_t> lengths;
-  lengths.reserve(sent.size());
-  for (const Parcel& parcel : sent) {
-    lengths.push_back(parcel.bytes.size());
-    send(parcel, lengths.back());
-  }
-  for (auto pause = first_pause; !is_done(from);) {
+                                                 gsl::span<const int> from, const Idle& idle) {
+  std::deque<std::uint64_t> lengths;
+  std::deque<std::vector<Parcel>> notes;
+  auto post = [&](gsl::span<const Parcel> parcels) {
+    for (const Parcel& parcel : parcels) {
+      lengths.push_back(parcel.bytes.size() | (parcel.is_note ? note_bit : 0));
+      send(parcel, lengths.back());
+    }
+  };
+  post(sent);
+  bool gives_up = false;
+  std::chrono::microseconds waited(0);
+  for (auto pause = first_pause; !is_done(gives_up ? gsl::span<const int>() : from);) {
     if (take_in()) {
       pause = first_pause;
+      waited = waited.zero();
       continue;
     }
     std::this_thread::sleep_for(pause);
+    waited += pause;
     pause = std::min(2 * pause, longest_pause);
+    if (!idle || gives_up || waited < idle_time) continue;
+    waited = waited.zero();
+    auto more = idle();
+    gives_up = !more;
+    if (gives_up) continue;
+    notes.push_back(std::move(*more));
+    post(notes.back());
   }
   std::vector<ProcessBytes> received;
+  if (gives_up) return received;
   for (int process : from) {
     std::deque<ProcessBytes>& come = sources_[std::size_t(process)].come;
     received.push_back(std::move(come.front()));

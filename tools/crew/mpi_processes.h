@@ -20,17 +20,22 @@ class MpiProcesses final : public Processes {
 
   int number() const override { return number_; }
   int count() const override { return int(sources_.size()); }
-  std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent,
-                                     gsl::span<const int> from) override;
+  using Processes::exchange;
+  std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent, gsl::span<const int> from,
+                                     const Idle& idle) override;
+  const ProcessBytes& note_of(int process) const override {
+    return sources_[std::size_t(process)].note;
+  }
 
  private:
   // Source is another process: the bytes of its message that isn't whole, and the messages that
   // are.
   struct Source {
-    bool is_coming = false;
+    bool is_coming = false, is_note = false;
     std::size_t missing = 0;
     ProcessBytes coming;
     std::deque<ProcessBytes> come;
+    ProcessBytes note;
   };
 
   void send(const Parcel& parcel, const std::uint64_t& length);

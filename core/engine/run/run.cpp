@@ -207,6 +207,9 @@ std::optional<Failure> Run::find_failure() {
   for (Seat& seat : seats_)
     if (seat.state != Seat::State::finished) checks_.find_overflow(seat);
   std::optional<Failure> failure = report().of_rank();
+  // An exchange that another process ended is left half done.
+  if (SpreadRun* spread = SpreadRun::of(*this); !failure && spread && spread->is_over())
+    failure = Failure{.message = "[engine/spread] the run has ended in another process"};
   if (!failure) failure = report().of_standstill(turns_.picks());
   if (failure->kind == Failure::Kind::interrupt && step() > 0)
     Interrupt::tell(failure->message + "\n" + failure->details);

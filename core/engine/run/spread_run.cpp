@@ -59,6 +59,7 @@ SpreadRun::SpreadRun(WorldSpread& spread, const WorldOptions& options,
       options_(options),
       end_rank_(std::move(end_rank)),
       run_(spread.next_run()),
+      sent_(std::size_t(spread.count())),
       endings_(std::size_t(spread.count())) {
   owners_.reserve(options.ranks);
   for (RankId rank = 0; rank < options.ranks; ++rank)
@@ -86,31 +87,74 @@ bool SpreadRun::keep_ending(int process, ProcessFrame& frame) {
   return is_ending;
 }
 
-// A process that is lost ends the run, and nothing is received; World::run says so once no rank is
-// left.
-std::vector<ProcessBytes> SpreadRun::transfer(gsl::span<const Parcel> parcels,
+// Tells the others where this process waits, and for whom.
+std::vector<Parcel> SpreadRun::notes_of(const ProcessFrame& here, gsl::span<const int> from) const {
+  MessageWriter awaited;
+  for (int i = 0; i < processes(); ++i)
+    awaited.put(std::uint8_t(std::count(from.begin(), from.end(), i)));
+  ProcessBytes bytes = frame_bytes(here, awaited.take());
+  std::vector<Parcel> notes;
+  for (int other : others()) notes.push_back({other, bytes, true});
+  return notes;
+}
+
+// Returns a process that waits for this one, which sends it nothing there; -1 for none. What it
+// waits for in later exchanges may still come.
+int SpreadRun::waits_in_vain(const ProcessFrame& here) const {
+  for (int other : others()) {
+    const ProcessBytes& note = spread_.processes().note_of(other);
+    if (note.empty()) continue;
+    ProcessFrame there = frame_from(note);
+    bool waits_for_me = there.payload[std::size_t(process())] != std::byte{0};
+    bool has_passed = there.run == run_ && there.number <= here.number &&
+                      sent_[std::size_t(other)] < there.number;
+    if (waits_for_me && has_passed) return other;
+  }
+  return -1;
+}
+
+// Nothing is received if a process is lost, or one waits for another in vain: the run is over then.
+// World::run says so of a lost process once no rank is left.
+std::vector<ProcessBytes> SpreadRun::transfer(const ProcessFrame& here,
+                                              gsl::span<const Parcel> parcels,
                                               gsl::span<const int> from) {
+  int waiting = -1;
+  Processes::Idle idle = [&]() -> std::optional<std::vector<Parcel>> {
+    waiting = waits_in_vain(here);
+    if (waiting >= 0) return std::nullopt;
+    return notes_of(here, from);
+  };
+  for (const Parcel& parcel : parcels) sent_[std::size_t(parcel.process)] = here.number;
   try {
-    return spread_.processes().exchange(parcels, from);
+    std::vector<ProcessBytes> received = spread_.processes().exchange(parcels, from, idle);
+    if (waiting < 0) return received;
   } catch (const ProcessLost&) {
     lost_ = std::current_exception();
-    is_over_ = is_told_ = true;
-    return {};
+    is_told_ = true;
   }
+  is_over_ = true;
+  if (waiting >= 0) refuse_place(waiting, frame_from(spread_.processes().note_of(waiting)), here);
+  return {};
+}
+
+void SpreadRun::refuse_place(int process, const ProcessFrame& there,
+                             const ProcessFrame& here) const {
+  raise(ErrorKind::runtime_error, "engine/spread",
+        "expected all processes to be at exchange {}, {}, got process {} at exchange {}, {}: the "
+        "program takes another way there, so it depends on something else than known data",
+        here.number, here.name, process, there.number, there.name);
 }
 
 // Looks at what came in place of a message, and ends the run if it is anything else.
 void SpreadRun::see(int process, ProcessFrame& frame, std::string_view name) {
-  if (frame.is_at(place(ProcessFrame::Kind::exchange, name))) return;
+  ProcessFrame here = place(ProcessFrame::Kind::exchange, name);
+  if (frame.is_at(here)) return;
   is_over_ = true;
   if (keep_ending(process, frame) || frame.kind == ProcessFrame::Kind::failure) {
     is_told_ = true;
     end_rank();
   }
-  raise(ErrorKind::runtime_error, "engine/spread",
-        "expected all processes to be at exchange {}, {}, got process {} at exchange {}, {}: the "
-        "program takes another way there, so it depends on something else than known data",
-        number_, name, process, frame.number, frame.name);
+  refuse_place(process, frame, here);
 }
 
 void SpreadRun::begin_exchange() {
@@ -123,7 +167,7 @@ std::vector<ProcessBytes> SpreadRun::exchange(std::string_view name, std::vector
   if (parcels.empty() && from.empty()) return {};
   ProcessFrame here = place(ProcessFrame::Kind::exchange, name);
   for (Parcel& parcel : parcels) parcel.bytes = frame_bytes(here, parcel.bytes);
-  std::vector<ProcessBytes> received = transfer(parcels, from);
+  std::vector<ProcessBytes> received = transfer(here, parcels, from);
   if (lost_) end_rank();
   for (std::size_t i = 0; i < received.size(); ++i) {
     ProcessFrame frame = frame_from(received[i]);
@@ -150,7 +194,12 @@ void SpreadRun::tell_failure(RankId rank) {
   std::vector<Parcel> parcels;
   ProcessFrame here = place(ProcessFrame::Kind::failure, name);
   for (int other : all) parcels.push_back({other, frame_bytes(here, {})});
-  std::vector<ProcessBytes> received = transfer(parcels, all);
+  std::vector<ProcessBytes> received;
+  try {
+    received = transfer(here, parcels, all);
+  } catch (const Error&) {
+    return;
+  }
   for (std::size_t i = 0; i < received.size(); ++i) {
     ProcessFrame frame = frame_from(received[i]);
     is_over_ = is_over_ || keep_ending(all[i], frame) || !frame.is_at(here);
@@ -207,6 +256,7 @@ SpreadRun::Ending SpreadRun::end(Ending own) {
   if (lost_) std::rethrow_exception(lost_);
   swap_endings(ending_bytes(own));
   Ending all{.hashes = own.hashes, .peak_bytes = own.peak_bytes};
+  std::optional<Failure> told;
   for (int i = 0; i < processes(); ++i) {
     MessageReader reader(endings_[std::size_t(i)]);
     auto facts = reader.get<EndingFacts>();
@@ -215,8 +265,8 @@ SpreadRun::Ending SpreadRun::end(Ending own) {
     failure.details = reader.get_text();
     std::string error = reader.get_text();
     if (!error.empty()) failure.exception = error_from(facts.error_kind, error);
-    bool is_first = !all.failure || failure.rank < all.failure->rank;
-    if (facts.failed && !facts.is_told && is_first) all.failure = std::move(failure);
+    std::optional<Failure>& first = facts.is_told ? told : all.failure;
+    if (facts.failed && (!first || failure.rank < first->rank)) first = std::move(failure);
     all.copies_on_write += facts.copies_on_write;
     for (RankId id = 0; id < all.hashes.size(); ++id)
       if (owner(id) == i) {
@@ -224,6 +274,7 @@ SpreadRun::Ending SpreadRun::end(Ending own) {
         all.peak_bytes[id] = reader.get<std::int64_t>();
       }
   }
+  if (!all.failure) all.failure = std::move(told);
   bool is_own = own.failure && (!all.failure || (own.failure->rank == all.failure->rank &&
                                                  own.failure->message == all.failure->message));
   if (is_own) all.failure = std::move(own.failure);

@@ -91,8 +91,13 @@ class SpreadRun {
     return {.kind = kind, .run = run_, .number = number_, .name = std::string(name)};
   }
   std::vector<int> others() const;
-  std::vector<ProcessBytes> transfer(gsl::span<const Parcel> parcels, gsl::span<const int> from);
+  std::vector<ProcessBytes> transfer(const ProcessFrame& here, gsl::span<const Parcel> parcels,
+                                     gsl::span<const int> from);
+  std::vector<Parcel> notes_of(const ProcessFrame& here, gsl::span<const int> from) const;
+  int waits_in_vain(const ProcessFrame& here) const;
   [[noreturn]] void end_rank() const;
+  [[noreturn]] void refuse_place(int process, const ProcessFrame& there,
+                                 const ProcessFrame& here) const;
   bool keep_ending(int process, ProcessFrame& frame);
   void see(int process, ProcessFrame& frame, std::string_view name);
   ProcessBytes ending_bytes(const Ending& own) const;
@@ -107,6 +112,7 @@ class SpreadRun {
   bool is_over_ = false;
   // True if the run is over because of what came from another process.
   bool is_told_ = false;
+  std::vector<std::uint64_t> sent_;    // the last exchange in which each process was sent something
   std::vector<ProcessBytes> endings_;  // by process; empty until they have come
   std::exception_ptr lost_;
 };

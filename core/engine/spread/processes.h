@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <gsl/span>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -11,10 +13,12 @@ namespace simmesh {
 // ProcessBytes are the bytes of a message between processes.
 using ProcessBytes = std::vector<std::byte>;
 
-// Parcel is a message on its way to a process.
+// Parcel is a message on its way to a process. A note stands in no line: the newest one of a
+// process replaces those before.
 struct Parcel {
   int process = 0;
   ProcessBytes bytes;
+  bool is_note = false;
 };
 
 // ProcessLost says that another process has ended, and how.
@@ -44,8 +48,17 @@ class Processes {
   // `from`, in the order of `from`. It blocks without taking a core, and takes in what comes
   // meanwhile, so that no process waits because another one's messages are long. Raises ProcessLost
   // if a process has ended that it sends to or waits for.
+  std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent, gsl::span<const int> from) {
+    return exchange(sent, from, nullptr);
+  }
+
+  // Idle is asked about once a second while nothing comes. It returns notes to send, or nullopt to
+  // wait no longer; then the exchange returns nothing, once all parcels are sent.
+  using Idle = std::function<std::optional<std::vector<Parcel>>()>;
   virtual std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent,
-                                             gsl::span<const int> from) = 0;
+                                             gsl::span<const int> from, const Idle& idle) = 0;
+  // note_of returns the last note of a process that has come; empty for none.
+  virtual const ProcessBytes& note_of(int process) const = 0;
 };
 
 }  // namespace simmesh

@@ -22,7 +22,10 @@ namespace simmesh {
 namespace {
 
 constexpr std::size_t length_bytes = sizeof(std::uint64_t);
+// The highest bit of the length of a note.
+constexpr std::uint64_t note_bit = std::uint64_t(1) << 63;
 constexpr std::size_t read_bytes = 256 * 1024;
+constexpr int idle_milliseconds = 1000;
 // A process that has lost the others ends at its next exchange.
 constexpr std::chrono::seconds ending_max(20);
 constexpr std::chrono::milliseconds ending_interval(5);
@@ -62,6 +65,11 @@ int status_of(pid_t pid, std::chrono::milliseconds patience) {
     if ((ended < 0 && errno != EINTR) || patience.count() <= 0) return -1;
     std::this_thread::sleep_for(ending_interval);
   }
+}
+
+// A process that has closed its sockets ends in a moment.
+std::chrono::milliseconds patience_with(bool has_ended) {
+  return std::chrono::milliseconds(has_ended ? 200 : 0);
 }
 
 bool is_killing(const std::string& ending) { return ending.starts_with(": by signal"); }
@@ -120,16 +128,28 @@ std::vector<pid_t> SocketProcesses::pids() const {
 }
 
 std::vector<ProcessBytes> SocketProcesses::exchange(gsl::span<const Parcel> sent,
-                                                    gsl::span<const int> from) {
-  for (const Parcel& parcel : sent)
-    peers_[std::size_t(parcel.process)].outgoing.push_back(&parcel.bytes);
+                                                    gsl::span<const int> from, const Idle& idle) {
+  auto post = [this](const Parcel& parcel) {
+    peers_[std::size_t(parcel.process)].outgoing.push_back(&parcel);
+  };
+  for (const Parcel& parcel : sent) post(parcel);
+  std::deque<std::vector<Parcel>> notes;
+  bool gives_up = false;
   try {
-    while (!is_done(from)) transfer();
+    while (!is_done(gives_up ? gsl::span<const int>() : from)) {
+      if (transfer(idle && !gives_up ? idle_milliseconds : -1)) continue;
+      auto more = idle();
+      gives_up = !more;
+      if (gives_up) continue;
+      notes.push_back(std::move(*more));
+      for (const Parcel& note : notes.back()) post(note);
+    }
   } catch (...) {
     for (Peer& peer : peers_) peer.outgoing.clear();
     throw;
   }
   std::vector<ProcessBytes> received;
+  if (gives_up) return received;
   for (int process : from) {
     std::deque<ProcessBytes>& come = peers_[std::size_t(process)].come;
     received.push_back(std::move(come.front()));
@@ -155,8 +175,9 @@ bool SocketProcesses::is_done(gsl::span<const int> from) {
   return is_done;
 }
 
-// Sends and receives what can be without waiting, after waiting for the first that can.
-void SocketProcesses::transfer() {
+// Sends and receives what can be without waiting, after waiting for the first that can, at most so
+// long; -1 is for ever. Returns false if there was none.
+bool SocketProcesses::transfer(int milliseconds_max) {
   std::vector<pollfd> waits;
   std::vector<Peer*> waiting;
   for (Peer& peer : peers_) {
@@ -166,20 +187,20 @@ void SocketProcesses::transfer() {
     waits.push_back({peer.socket, events, 0});
     waiting.push_back(&peer);
   }
-  if (poll(waits.data(), nfds_t(waits.size()), -1) < 0) {
-    if (errno == EINTR) return;
-    refuse_system("to wait for other processes");
-  }
+  int ready = poll(waits.data(), nfds_t(waits.size()), milliseconds_max);
+  if (ready < 0 && errno != EINTR) refuse_system("to wait for other processes");
+  if (ready <= 0) return ready < 0;
   for (std::size_t i = 0; i < waits.size(); ++i) {
     if ((waits[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0) receive_from(*waiting[i]);
     if ((waits[i].revents & POLLOUT) != 0 && !waiting[i]->has_ended) send_to(*waiting[i]);
   }
+  return true;
 }
 
 void SocketProcesses::send_to(Peer& peer) {
   while (!peer.outgoing.empty()) {
-    const ProcessBytes& bytes = *peer.outgoing.front();
-    std::uint64_t length = bytes.size();
+    const ProcessBytes& bytes = peer.outgoing.front()->bytes;
+    std::uint64_t length = bytes.size() | (peer.outgoing.front()->is_note ? note_bit : 0);
     auto* head = reinterpret_cast<std::byte*>(&length);
     std::size_t in_head = std::min(peer.sent, length_bytes), in_body = peer.sent - in_head;
     std::array<iovec, 2> parts = {
@@ -210,12 +231,18 @@ void SocketProcesses::receive_from(Peer& peer) {
   while (peer.coming.size() - at >= length_bytes) {
     std::uint64_t length = 0;
     std::memcpy(&length, peer.coming.data() + at, length_bytes);
+    bool is_note = (length & note_bit) != 0;
+    length &= ~note_bit;
     if (peer.coming.size() - at - length_bytes < length) {
       peer.coming.reserve(at + length_bytes + length + read_bytes);
       break;
     }
     auto begin = peer.coming.begin() + std::ptrdiff_t(at + length_bytes);
-    peer.come.emplace_back(begin, begin + std::ptrdiff_t(length));
+    ProcessBytes whole(begin, begin + std::ptrdiff_t(length));
+    if (is_note)
+      peer.note = std::move(whole);
+    else
+      peer.come.push_back(std::move(whole));
     at += length_bytes + length;
   }
   peer.coming.erase(peer.coming.begin(), peer.coming.begin() + std::ptrdiff_t(at));
@@ -225,7 +252,8 @@ void SocketProcesses::receive_from(Peer& peer) {
 void SocketProcesses::report_lost(int process) {
   std::string ending = ending_of(process, std::chrono::seconds(1));
   for (std::size_t i = 0; i < peers_.size() && !is_killing(ending); ++i)
-    if (std::string other = ending_of(int(i), {}); is_killing(other)) {
+    if (std::string other = ending_of(int(i), patience_with(peers_[i].has_ended));
+        is_killing(other)) {
       ending = other;
       process = int(i);
     }

@@ -31,8 +31,12 @@ class SocketProcesses final : public Processes {
 
   int number() const override { return number_; }
   int count() const override { return int(peers_.size()); }
-  std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent,
-                                     gsl::span<const int> from) override;
+  using Processes::exchange;
+  std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent, gsl::span<const int> from,
+                                     const Idle& idle) override;
+  const ProcessBytes& note_of(int process) const override {
+    return peers_[std::size_t(process)].note;
+  }
 
   // pids returns the ids of the processes that this one forked.
   std::vector<pid_t> pids() const;
@@ -46,14 +50,15 @@ class SocketProcesses final : public Processes {
     // The bytes that have come of a message that isn't whole, and the messages that are.
     ProcessBytes coming;
     std::deque<ProcessBytes> come;
+    ProcessBytes note;
     // The parcels that wait to be sent, and the bytes of the first that have been.
-    std::vector<const ProcessBytes*> outgoing;
+    std::vector<const Parcel*> outgoing;
     std::size_t sent = 0;
   };
 
   SocketProcesses(int number, std::vector<Peer> peers);
   bool is_done(gsl::span<const int> from);
-  void transfer();
+  bool transfer(int milliseconds_max);
   void send_to(Peer& peer);
   void receive_from(Peer& peer);
   [[noreturn]] void report_lost(int process);

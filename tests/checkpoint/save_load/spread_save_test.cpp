@@ -70,11 +70,12 @@ class KillingProcesses final : public Processes {
 
   int number() const override { return processes_.number(); }
   int count() const override { return processes_.count(); }
-  std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent,
-                                     gsl::span<const int> from) override {
+  std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent, gsl::span<const int> from,
+                                     const Idle& idle) override {
     if (++exchanges_ == at_ && number() == victim_) std::raise(SIGKILL);
-    return processes_.exchange(sent, from);
+    return processes_.exchange(sent, from, idle);
   }
+  const ProcessBytes& note_of(int process) const override { return processes_.note_of(process); }
   int exchanges() const { return exchanges_; }
 
  private:
@@ -125,10 +126,11 @@ TEST(SpreadSave, AKilledProcessLeavesAWholeCheckpoint) {
       int at = 1 + (exchanges - 2) * (5 * victim + point) / 20;
       std::string text = killed_training(folder.path(), victim, at);
       // Process 0 can't say how it has ended.
-      EXPECT_EQ(text, victim == 0 ? ""
-                                  : fmt::format("error: [engine/processes] expected process {} of 4 "
-                                                "to go on, got its end: by signal 9 (Killed)",
-                                                victim));
+      EXPECT_EQ(text, victim == 0
+                          ? ""
+                          : fmt::format("error: [engine/processes] expected process {} of 4 "
+                                        "to go on, got its end: by signal 9 (Killed)",
+                                        victim));
       expect_no_process();
       EXPECT_EQ(run_spread(3, [&](WorldSpread&) { return train_with_saves(folder.path()); }),
                 expected)

@@ -130,6 +130,19 @@ TEST(SpreadRun, ProcessesThatGoApartAreAnError) {
   EXPECT_NE(text.find("the program takes another way there"), std::string::npos) << text;
 }
 
+// Two processes that wait for one another would do so for ever.
+TEST(SpreadRun, ProcessesThatWaitForOneAnotherAreAnError) {
+  std::string text = ending_in(3,
+                               [](Rank& rank) {
+                                 // Each rank is a ghost in the processes that wait for it.
+                                 if (DataMode::shapes_only())
+                                   known_text("a word", [] { return std::string("word"); });
+                                 rank.yield();
+                               },
+                               {.ranks = 3});
+  EXPECT_NE(text.find("the program takes another way there"), std::string::npos) << text;
+}
+
 // A process that is killed while ranks run would leave the others waiting.
 TEST(SpreadRun, AKilledProcessEndsTheRun) {
   std::string text = run_spread(3, [](WorldSpread& spread) {

@@ -10,6 +10,7 @@ for little. ``python seats.py ROW...`` measures some of the rows: start, turn, s
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any, Callable
 
@@ -34,11 +35,11 @@ def turns() -> None:
         _core.yield_now()
 
 
-def computing() -> torch.Tensor:
+def computing(steps: int) -> torch.Tensor:
     """Computes for some tenths of a second between all-reduces, as a large model does."""
     torch.manual_seed(dist.get_rank())
     state = torch.randn(512, 512) / 32
-    for _ in range(4):
+    for _ in range(steps):
         for _ in range(24):
             state = state @ state.T / 16
         dist.all_reduce(state)
@@ -93,16 +94,24 @@ def step_rows() -> list[Row]:
     ]
 
 
-def compute_row() -> Row:
-    own, threads = seconds(computing, BOTH, ranks=2)
-    return "2 ranks that compute, beside threads (ms)", own * 1e3, threads * 1e3, "ratio 1.7"
+def compute_rows() -> list[Row]:
+    """A step alone, as the difference of a long and a short run, and the long run as a whole."""
+    few, many = 2, 18
+    short, long = [
+        seconds(functools.partial(computing, steps), BOTH, ranks=2) for steps in (few, many)
+    ]
+    own, threads = [(more - less) / (many - few) for less, more in zip(short, long)]
+    return [
+        ("2 ranks that compute, beside threads (ms)", own * 1e3, threads * 1e3, "ratio 1.7"),
+        ("such ranks with their start, 18 steps (ms)", long[0] * 1e3, long[1] * 1e3, ""),
+    ]
 
 
 def main(names: list[str]) -> None:
     """Prints the table."""
     rows: dict[str, Callable[[], list[Row]]] = {
         "start": lambda: [start_row()], "turn": lambda: [turn_row()], "step": step_rows,
-        "compute": lambda: [compute_row()],
+        "compute": compute_rows,
     }  # fmt: skip
     lines.text(f"{'':50}{'processes':>10}{'peer':>10}{'ratio':>8}  asked")
     for name in names or rows:

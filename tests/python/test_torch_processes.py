@@ -191,6 +191,24 @@ def test_threads_that_end_at_once_are_joined() -> None:
         assert ran.results == [20, 20], ran.outcome.report
 
 
+def test_a_rank_goes_on_after_a_thread_that_is_refused() -> None:
+    """Fails if the seat waits for a thread that could not start, and the rank for its answer."""
+
+    def program() -> str:
+        stop = threading.Event()
+        try:
+            for _ in range(70):
+                threading.Thread(target=stop.wait).start()
+        except RuntimeError as error:
+            return str(error)
+        finally:
+            stop.set()
+        return ""
+
+    ran = simmesh.spmd_run(program, world_size=1, seats="processes", timeout=120)
+    assert "expected at most 64 threads of a rank at once" in ran.results[0], ran.outcome.report
+
+
 def test_modules_that_a_rank_makes_are_isolated() -> None:
     """Fails if a run refuses the name of a module that only its ranks know."""
 

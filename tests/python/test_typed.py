@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -246,6 +248,13 @@ def test_partition_specs_order_two_axes_on_one_dim() -> None:
 
     expected = ({"dp": S(0), "tp": S(0)}, PartitionSpec(("dp", "tp"), None))
     assert on_ranks(program, dp=2, tp=2)[0] == expected
+
+
+def test_partition_specs_are_copied_with_their_entries() -> None:
+    """Would fail if a rank that is a process returned another spec than it made."""
+    spec = PartitionSpec(None, ("dp", "tp"))
+    assert pickle.loads(pickle.dumps(spec)) == spec == copy.copy(spec)
+    assert repr(copy.deepcopy(spec)) == "PartitionSpec(None, ('dp', 'tp'))"
 
 
 def test_permissive_leaves_untyped_operands_out() -> None:

@@ -64,6 +64,10 @@ class PartitionSpec(tuple):  # type: ignore[type-arg]
         """Makes one of an entry for each dim."""
         return super().__new__(cls, entries)
 
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """The entries, with which copies and pickles are made."""
+        return tuple(self)
+
     def __repr__(self) -> str:
         return f"PartitionSpec({', '.join(map(repr, self))})"
 

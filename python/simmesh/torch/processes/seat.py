@@ -162,8 +162,8 @@ class Seat:
         else:
             if not self.was_answered:
                 self.answer(True, value)
-        if name == "start_thread":
-            self._send_seat()
+            if name == "start_thread":
+                self._send_seat()
 
     def group(self, members: list[int], name: str) -> tuple[int, int, int, str]:
         group = _core.Group(members, name)

@@ -10,6 +10,7 @@
 #include "core/arithmetic/unrounded.h"
 #include "core/check/check.h"
 #include "core/clock/clock.h"
+#include "core/engine/run/run.h"
 #include "core/engine/run/spread_run.h"
 #include "core/memory/data_mode.h"
 #include "core/memory/ledger.h"

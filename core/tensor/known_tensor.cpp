@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/check/check.h"
+#include "core/check/error.h"
 #include "core/clock/clock.h"
 #include "core/engine/run/known.h"
 #include "core/engine/run/run.h"

@@ -202,7 +202,8 @@ void SpreadRun::tell_failure(RankId rank) {
   }
   for (std::size_t i = 0; i < received.size(); ++i) {
     ProcessFrame frame = frame_from(received[i]);
-    is_over_ = is_over_ || keep_ending(all[i], frame) || !frame.is_at(here);
+    bool has_ended = keep_ending(all[i], frame);
+    is_over_ = is_over_ || has_ended || !frame.is_at(here);
   }
 }
 

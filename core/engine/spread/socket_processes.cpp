@@ -28,6 +28,8 @@ constexpr std::size_t read_bytes = 256 * 1024;
 constexpr int idle_milliseconds = 1000;
 // A process that has lost the others ends at its next exchange.
 constexpr std::chrono::seconds ending_max(20);
+// A process that was killed has closed its sockets a moment before it has ended.
+constexpr std::chrono::milliseconds killing_max(200);
 constexpr std::chrono::milliseconds ending_interval(5);
 
 [[noreturn]] void refuse_system(const char* what) {
@@ -65,11 +67,6 @@ int status_of(pid_t pid, std::chrono::milliseconds patience) {
     if ((ended < 0 && errno != EINTR) || patience.count() <= 0) return -1;
     std::this_thread::sleep_for(ending_interval);
   }
-}
-
-// A process that has closed its sockets ends in a moment.
-std::chrono::milliseconds patience_with(bool has_ended) {
-  return std::chrono::milliseconds(has_ended ? 200 : 0);
 }
 
 bool is_killing(const std::string& ending) { return ending.starts_with(": by signal"); }
@@ -252,8 +249,7 @@ void SocketProcesses::receive_from(Peer& peer) {
 void SocketProcesses::report_lost(int process) {
   std::string ending = ending_of(process, std::chrono::seconds(1));
   for (std::size_t i = 0; i < peers_.size() && !is_killing(ending); ++i)
-    if (std::string other = ending_of(int(i), patience_with(peers_[i].has_ended));
-        is_killing(other)) {
+    if (std::string other = ending_of(int(i), killing_max); is_killing(other)) {
       ending = other;
       process = int(i);
     }

@@ -77,9 +77,9 @@ bool holds(const optim::Optimizer& optimizer, const Tensor& parameter) {
 
 Json compare_with(const Tensor& kept, const Tensor& live) {
   Tensor local = kept.local_part();
-  return {
-      {"aliases", local.storage() == live.storage()},
-      {"equal", local.dtype() == live.dtype() && known_same_bits(local.contiguous(), live.contiguous())}};
+  return {{"aliases", local.storage() == live.storage()},
+          {"equal", local.dtype() == live.dtype() &&
+                        known_same_bits(local.contiguous(), live.contiguous())}};
 }
 
 // Facts watches the parameters of one rank's model.

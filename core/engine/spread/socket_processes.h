@@ -11,9 +11,7 @@ namespace simmesh {
 
 // SocketProcesses are processes of this machine: this one and those that it forked, with a socket
 // between each two of them.
-//
-//   std::unique_ptr<SocketProcesses> processes = SocketProcesses::fork(4);
-//   // From here on there are four processes, which differ in processes->number().
+// After fork(4) there are four processes, which differ in number().
 //
 // Process 0 is the one that called fork. The others end at once if it is killed. It ends last: its
 // object waits for the others, and ends those that don't end by themselves.

@@ -16,11 +16,6 @@ namespace simmesh {
 // steps, and find the same deadlocks and mismatches, without a message between them. Only data
 // crosses. docs/processes.md has the algorithm and its costs.
 //
-//   std::unique_ptr<SocketProcesses> processes = SocketProcesses::fork(2);
-//   WorldSpread spread(*processes);
-//   SpreadScope scope(spread);
-//   Outcome outcome = World({.ranks = 64}).run(body);   // the same hashes as in one process
-//
 // A World of shapes only has no data to spread. A World that a rank runs belongs to the owner of
 // that rank.
 class WorldSpread {

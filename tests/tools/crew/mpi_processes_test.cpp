@@ -1,8 +1,9 @@
 #ifdef SIMMESH_MPIEXEC
+#include "tools/crew/mpi_processes.h"
+
 #include <gmock/gmock.h>
 
 #include "tests/tools/crew/run_under_mpi.h"
-#include "tools/crew/mpi_processes.h"
 
 namespace simmesh {
 namespace {

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from process_differences import DIFFERENCES, mark
-
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Skips the files that import torch, and those that run its tests."""
@@ -22,4 +20,6 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks the tests that can't pass where the ranks of all tests are processes."""
     if config.getoption("--simmesh-seats", "threads") == "processes":
+        from process_differences import DIFFERENCES, mark
+
         mark(items, DIFFERENCES)

@@ -1,4 +1,4 @@
-"""What a script asks of CUDA on the host, before it starts its ranks."""
+"""The answers of CUDA on the host, which a script asks before it starts its ranks."""
 
 from __future__ import annotations
 

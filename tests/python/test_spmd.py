@@ -143,6 +143,18 @@ def test_runs_of_several_threads_follow_one_another() -> None:
             assert each.result().results == [3.0] * 3
 
 
+def test_a_result_without_memory_is_refused() -> None:
+    """Would crash if its elements were read."""
+
+    def program() -> torch.Tensor:
+        tensor = torch.ones(4)
+        tensor.untyped_storage().resize_(0)
+        return tensor
+
+    ran = simmesh.spmd_run(program, world_size=2)
+    assert not ran.outcome.ok and "return a clone" in ran.outcome.report
+
+
 class Color(enum.Enum):
     RED = 1
     BLUE = 2

@@ -83,6 +83,11 @@ def _fold_tensor(digest: Any, tensor: torch.Tensor) -> None:
     digest.update(f"{tensor.dtype} {tuple(tensor.shape)} {tensor.layout}".encode())
     if tensor.layout is not torch.strided:
         tensor = tensor.to_dense()
+    if tensor.numel() and not tensor.untyped_storage().nbytes():
+        raise RuntimeError(
+            "[torch/fingerprint] expected a result that still has its memory, got a tensor whose "
+            "memory was given back, such as a parameter that was whole for a while: return a clone"
+        )
     tensor = tensor.cpu().resolve_conj().resolve_neg().contiguous()
     if tensor.numel():
         digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())

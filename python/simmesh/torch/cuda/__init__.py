@@ -12,7 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from simmesh.torch.cuda import attention, autocast, functions, launches, libraries, streams
+from simmesh.torch.cuda import (
+    attention,
+    autocast,
+    flat_sharding,
+    functions,
+    launches,
+    libraries,
+    order,
+    streams,
+)
 from simmesh.torch.cuda.moves import CudaNames
 from simmesh.torch.isolation.patches import Patches
 
@@ -26,6 +35,8 @@ def install(patches: Patches) -> None:
     libraries.install(patches)
     autocast.install(patches)
     attention.install()
+    flat_sharding.install(patches)
+    order.install(patches)
 
 
 def order_of_streams() -> AbstractContextManager[None]:

@@ -21,6 +21,7 @@ import torch
 
 from simmesh import _core
 from simmesh.torch import rank_state
+from simmesh.torch.isolation.patches import Patches
 
 #: The key of the host among the streams, which are known by their device and their number.
 HOST = ("host", 0)
@@ -168,6 +169,17 @@ class StreamOrder:
             site = str(_core.call_site())
             self.freed.setdefault(uses.born, []).append(_Freed(others, site))
 
+    def resized(self, uses: _Uses, key: Key, nbytes: int) -> None:
+        """Notes that memory goes back to its stream, or that a stream gets new memory for it."""
+        if uses.born is None:
+            return
+        if nbytes == 0:
+            self.free(uses)
+            uses.found, uses.recorded = [], set()
+        elif not uses.found:
+            uses.born = key
+            self._expect_memory(key, "resize_")
+
     def _expect_memory(self, key: Key, name: str) -> None:
         """Raises RuntimeError if memory may be used by another stream when this one gets it."""
         waiting = self.freed.get(key)
@@ -232,6 +244,20 @@ def record_stream(tensor: torch.Tensor, key: Key) -> None:
     uses = getattr(_storage(tensor), _USES, None)
     if uses is not None:
         uses.recorded.add(key)
+
+
+def install(patches: Patches) -> None:
+    """Notes storages that ranks give back and get anew, as sharded parameters do."""
+    patches.around_in_ranks(torch.UntypedStorage, "resize_", _resize)
+
+
+def _resize(resize: Any, storage: torch.UntypedStorage, nbytes: int) -> Any:
+    from simmesh.torch.cuda import streams
+
+    found, uses = current(), getattr(storage, _USES, None)
+    if found is not None and uses is not None:
+        found.resized(uses, streams.current_stream()._key(), int(nbytes))
+    return resize(storage, nbytes)
 
 
 def _storage(tensor: torch.Tensor) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from torch.distributed import Backend
+from torch.distributed.fsdp._debug_utils import SimpleProfiler
 from torch.distributed.tensor import DTensor
 
 from simmesh.torch.isolation.namespace_version import Look
@@ -40,11 +41,13 @@ class TorchNames:
 
     def changed(self) -> Iterator[Any]:
         """Yields the modules whose names have other values than when this was called last, and
-        their classes. Where backends and sharding strategies are registered is yielded each time.
+        their classes. Where backends and sharding strategies are registered, and FSDP notes what
+        it does, is yielded each time.
         """
         yield from (each for name, each in vars(_propagator).items() if name.startswith("op_"))
         yield Backend
         yield from (each for each in vars(Backend).values() if isinstance(each, (dict, list)))
+        yield from (SimpleProfiler.results, SimpleProfiler.profiling)
         if self._modules.has_changed():
             self._watch_modules()
         for name, (module, look) in self._watched.items():
@@ -63,8 +66,9 @@ class TorchNames:
         for name, module in list(sys.modules.items()):
             if _is_in(name, module):
                 known = before.get(name)
-                is_known = known is not None and known[0] is module
-                self._watched[name] = known if is_known else (module, Look(module))
+                if known is None or known[0] is not module:
+                    known = module, Look(module)
+                self._watched[name] = known
 
 
 def _is_in(name: str, module: Any) -> bool:

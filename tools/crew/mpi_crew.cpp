@@ -77,7 +77,7 @@ class MpiCrew final : public Crew {
   }
 
   Processes& processes() override {
-    if (!processes_) processes_ = std::make_unique<MpiProcesses>();
+    if (!processes_) processes_ = mpi_processes();
     return *processes_;
   }
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <deque>
+#include <mpi.h>
 #include <thread>
+#include <vector>
 
 namespace simmesh {
 
@@ -18,7 +21,42 @@ constexpr std::uint64_t note_bit = std::uint64_t(1) << 63;
 // MPI's own waits take a whole core. A pause is short at first, for answers that are on their way.
 constexpr std::chrono::microseconds first_pause(10), longest_pause(500), idle_time(1'000'000);
 
-}  // namespace
+class MpiProcesses final : public Processes {
+ public:
+  MpiProcesses();
+  ~MpiProcesses() override;
+  MpiProcesses(const MpiProcesses&) = delete;
+  MpiProcesses& operator=(const MpiProcesses&) = delete;
+
+  int number() const override { return number_; }
+  int count() const override { return int(sources_.size()); }
+  using Processes::exchange;
+  std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent, gsl::span<const int> from,
+                                     const Idle& idle) override;
+  const ProcessBytes& note_of(int process) const override {
+    return sources_[std::size_t(process)].note;
+  }
+
+ private:
+  // Source is another process: the bytes of its message that isn't whole, and the messages that
+  // are.
+  struct Source {
+    bool is_coming = false, is_note = false;
+    std::size_t missing = 0;
+    ProcessBytes coming;
+    std::deque<ProcessBytes> come;
+    ProcessBytes note;
+  };
+
+  void send(const Parcel& parcel, const std::uint64_t& length);
+  bool take_in();
+  bool is_done(gsl::span<const int> from);
+
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+  int number_ = 0;
+  std::vector<Source> sources_;
+  std::vector<MPI_Request> sending_;
+};
 
 MpiProcesses::MpiProcesses() {
   int size = 1;
@@ -127,5 +165,9 @@ std::vector<ProcessBytes> MpiProcesses::exchange(gsl::span<const Parcel> sent,
   }
   return received;
 }
+
+}  // namespace
+
+std::unique_ptr<Processes> mpi_processes() { return std::make_unique<MpiProcesses>(); }
 
 }  // namespace simmesh

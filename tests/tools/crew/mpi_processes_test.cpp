@@ -8,8 +8,6 @@
 namespace simmesh {
 namespace {
 
-static_assert(!std::is_copy_constructible_v<MpiProcesses>);
-
 std::string hashes_in(const std::string& text) {
   std::string hashes;
   for (std::size_t at = 0; (at = text.find("hash ", at)) != text.npos; at += 5)

@@ -1,5 +1,6 @@
 #include "tools/spread_options.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/tools/run_program.h"
@@ -60,7 +61,7 @@ TEST(SpreadOptions, RefuseWhatASpreadWorldCannotHave) {
            {"--processes 2 --jobs 2", "expected no --jobs with --processes"},
            {"--processes 0", "expected a whole number"},
            {"--spread", "expected --spread under mpirun, got it without"}}) {
-    auto run = run_program("run " + arguments + " " + spread_gates, SIMMESH_SOURCE_DIR);
+    auto run = run_program(fmt::format("run {} {}", arguments, spread_gates), SIMMESH_SOURCE_DIR);
     EXPECT_EQ(run.status, 2);
     EXPECT_THAT(run.output, HasSubstr(phrase));
     EXPECT_EQ(run.line_count(), 1u) << run.output;

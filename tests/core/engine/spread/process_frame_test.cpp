@@ -12,10 +12,10 @@ TEST(ProcessFrame, KeepsItsPlace) {
   ProcessFrame came = frame_from(frame_bytes(here, payload));
   EXPECT_EQ(came.payload, payload);
   EXPECT_TRUE(came.is_at(here));
-  for (ProcessFrame other : {ProcessFrame{ProcessFrame::Kind::end, 3, 7, "a word"},
-                             {here.kind, 4, 7, "a word"},
-                             {here.kind, 3, 8, "a word"},
-                             {here.kind, 3, 7, "another word"}})
+  for (const ProcessFrame& other : {ProcessFrame{ProcessFrame::Kind::end, 3, 7, "a word"},
+                                    {here.kind, 4, 7, "a word"},
+                                    {here.kind, 3, 8, "a word"},
+                                    {here.kind, 3, 7, "another word"}})
     EXPECT_FALSE(came.is_at(other));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fmt/format.h>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,7 +45,7 @@ inline std::string run_spread(int count, const std::function<std::string(WorldSp
       for (std::size_t i = 0; i < texts.size(); ++i) {
         std::string other(reinterpret_cast<const char*>(texts[i].data()), texts[i].size());
         if (other != text) {
-          text = "process 0: " + text + "\nprocess " + std::to_string(i + 1) + ": " + other;
+          text = fmt::format("process 0: {}\nprocess {}: {}", text, i + 1, other);
           break;
         }
       }

@@ -174,7 +174,7 @@ class Run final : public SeatedRun {
   void give_body(Seat& seat);
   void resume(Seat& seat);
   const Fault* fault_at(Rank& rank, const char* operation, const CallSite& site);
-  [[noreturn]] void end_rank(Seat& seat) const;
+  [[noreturn]] void end_rank(Seat& seat);
   bool lets_ranks_go_on();
   Deputies::IsBlocked is_blocked() const;
   bool has_failed() const;

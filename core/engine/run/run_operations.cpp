@@ -49,7 +49,10 @@ void Run::take_turn(Rank& rank) {
   if (seat.ended) end_rank(seat);
 }
 
-SIMMESH_OWN_FRAME void Run::end_rank(Seat& seat) const {
+// With several threads ranks end one after the other, each in its turn: as they unwind, they take
+// themselves out of lists that ranks share.
+SIMMESH_OWN_FRAME void Run::end_rank(Seat& seat) {
+  turns_.take(seat);
   if (++seat.times_ended < times_ended_max) throw RankEnded();
   std::string reason = fmt::format(
       "began operations {} times more after its run had ended; expected `catch (...)` to throw on, "

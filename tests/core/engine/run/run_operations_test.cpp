@@ -109,6 +109,31 @@ TEST(RunOperations, ARestingDeputyIsNoReasonToWait) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
+// If this fails, ranks that unwind on several threads change what they share at the same time.
+TEST(RunOperations, ARankWhoseRunEndsHasTheTurn) {
+  constexpr std::size_t ranks = 6;
+  for (const char* schedule : {"fifo", "seeded:3", "pct:3"})
+    for (bool sleeps : {false, true}) {
+      std::size_t ended = 0;  // of a plain type: each rank changes it in its turn
+      World world({.ranks = ranks, .schedule = Schedule::parse(schedule), .threads = 3});
+      Outcome outcome = world.run([&](Rank& rank) {
+        auto& run = rank.run();
+        run.take_turn(rank);
+        if (rank.id() == 0) raise(ErrorKind::value_error, "test", "rank 0 gives up");
+        try {
+          if (sleeps) rank.sleep(1 + rank.id());
+          run.block(rank, {.operation = "receive"});
+        } catch (const RankEnded&) {
+          EXPECT_TRUE(run.turns().has(run.seats()[rank.id()]));
+          ++ended;
+          throw;
+        }
+      });
+      EXPECT_THAT(report(outcome), HasSubstr("rank 0 gives up"));
+      EXPECT_EQ(ended, ranks - 1);
+    }
+}
+
 // If this fails, a program that computes for long looks stuck to the watchdog.
 TEST(RunOperations, HeartbeatsAreProgress) {
   World({.ranks = 1}).run([](Rank& rank) {

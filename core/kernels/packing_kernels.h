@@ -12,26 +12,27 @@ typedef double LooseWideQuad __attribute__((vector_size(32), aligned(8), may_ali
 
 inline Quad load_quad(const float* p) { return *reinterpret_cast<const LooseQuad*>(p); }
 
-// Four neighbours of a packed row; into doubles they go scaled and with an offset, and as 0 where
-// they aren't finite.
-inline void put(Quad x, const double*, double, float* out) {
+// Four neighbours of a packed row, of lines from the given one on; into doubles they go scaled and
+// with an offset, and as 0 where they aren't finite.
+inline void put(Quad x, const FloatPanels&, std::int64_t, float* out) {
   *reinterpret_cast<LooseQuad*>(out) = x;
 }
-inline void put(Quad x, const double* scales, double offset, double* out) {
+inline void put(Quad x, const FloatPanels& p, std::int64_t line, double* out) {
   x = Quad(QuadBits(x) & (x - x == Quad{}));
   *reinterpret_cast<LooseWideQuad*>(out) =
-      __builtin_convertvector(x, WideQuad) * *reinterpret_cast<const LooseWideQuad*>(scales) +
-      offset;
+      __builtin_convertvector(x, WideQuad) *
+          *reinterpret_cast<const LooseWideQuad*>(p.scales + line) +
+      p.offset;
 }
-inline void put(float x, const double*, double, float* out) { *out = x; }
-inline void put(float x, const double* scales, double offset, double* out) {
-  *out = (x - x == 0 ? double(x) * *scales : 0.0) + offset;
+inline void put(float x, const FloatPanels&, std::int64_t, float* out) { *out = x; }
+inline void put(float x, const FloatPanels& p, std::int64_t line, double* out) {
+  *out = (x - x == 0 ? double(x) * p.scales[line] : 0.0) + p.offset;
 }
 // A whole vector of doubles.
-inline void put_vector(const float* from, const double* scales, double offset, double* out) {
+inline void put_vector(const float* from, const FloatPanels& p, std::int64_t line, double* out) {
   Doubles x = load_wide(from);
   x = Doubles(Ints(x) & Ints(x - x == Doubles{}));
-  store(out, x * load(scales) + splat(offset));
+  store(out, x * load(p.scales + line) + splat(p.offset));
 }
 
 // Packs the rows of a few steps of the depth, in all panels: each row is read at its place.
@@ -45,10 +46,9 @@ void pack_rows(const FloatPanels& p, std::int64_t k_begin, std::int64_t k_end, T
       std::int64_t l = 0;
       if constexpr (sizeof(T) == sizeof(double))
         for (; l + lanes_of<double> <= lines; l += lanes_of<double>)
-          put_vector(row + l, p.scales + first + l, p.offset, to + l);
-      for (; l + 4 <= lines; l += 4)
-        put(load_quad(row + l), p.scales + first + l, p.offset, to + l);
-      for (; l < lines; ++l) put(row[l], p.scales + first + l, p.offset, to + l);
+          put_vector(row + l, p, first + l, to + l);
+      for (; l + 4 <= lines; l += 4) put(load_quad(row + l), p, first + l, to + l);
+      for (; l < lines; ++l) put(row[l], p, first + l, to + l);
     }
   }
 }
@@ -58,7 +58,6 @@ template <class T>
 void pack_four_lines(const FloatPanels& p, std::int64_t line, T* out) {
   const float* a = p.data + line * p.line_stride;
   const float *b = a + p.line_stride, *c = b + p.line_stride, *d = c + p.line_stride;
-  const double* scales = p.scales + line;
   std::int64_t k = 0;
   for (; k + 4 <= p.depth; k += 4) {
     Quad rows[4] = {load_quad(a + k), load_quad(b + k), load_quad(c + k), load_quad(d + k)};
@@ -67,19 +66,19 @@ void pack_four_lines(const FloatPanels& p, std::int64_t line, T* out) {
     Quad cd = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
     Quad cd_rest = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
     T* to = out + k * p.width;
-    put(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), scales, p.offset, to);
-    put(__builtin_shufflevector(ab, cd, 2, 3, 6, 7), scales, p.offset, to + p.width);
-    put(__builtin_shufflevector(ab_rest, cd_rest, 0, 1, 4, 5), scales, p.offset, to + 2 * p.width);
-    put(__builtin_shufflevector(ab_rest, cd_rest, 2, 3, 6, 7), scales, p.offset, to + 3 * p.width);
+    put(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), p, line, to);
+    put(__builtin_shufflevector(ab, cd, 2, 3, 6, 7), p, line, to + p.width);
+    put(__builtin_shufflevector(ab_rest, cd_rest, 0, 1, 4, 5), p, line, to + 2 * p.width);
+    put(__builtin_shufflevector(ab_rest, cd_rest, 2, 3, 6, 7), p, line, to + 3 * p.width);
   }
-  for (; k < p.depth; ++k) put(Quad{a[k], b[k], c[k], d[k]}, scales, p.offset, out + k * p.width);
+  for (; k < p.depth; ++k) put(Quad{a[k], b[k], c[k], d[k]}, p, line, out + k * p.width);
 }
 
 template <class T>
 void pack_line(const FloatPanels& p, std::int64_t line, T* out) {
   const float* from = p.data + line * p.line_stride;
   for (std::int64_t k = 0; k < p.depth; ++k)
-    put(from[k * p.depth_stride], p.scales + line, p.offset, out + k * p.width);
+    put(from[k * p.depth_stride], p, line, out + k * p.width);
 }
 
 template <class T>

@@ -93,6 +93,16 @@ void Exchange::store_host() {
     if (arrival && arrival->host) arrival->host->store(arrival->parts());
 }
 
+Chunk Exchange::rows_between(std::size_t from, std::size_t to) const {
+  const CollectiveCall& made = call(from);
+  std::int64_t size = made.inputs[0].size(made.scatter_dim);
+  if (made.input_splits.empty()) return chunk_of({size, std::int64_t(members()), std::int64_t(to)});
+  Chunk chunk;
+  for (std::size_t j = 0; j < to; ++j) chunk.start += made.input_splits[j];
+  chunk.length = made.input_splits[to];
+  return chunk;
+}
+
 void Exchange::give_all(ResultPart part) {
   if (!shared_) shared_.reset(new SharedResults);
   shared_->parts.push_back(std::move(part));

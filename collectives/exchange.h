@@ -14,6 +14,7 @@
 #include "core/check/error.h"
 #include "core/engine/ranks/rank.h"
 #include "core/engine/reports/activity.h"
+#include "core/tensor/chunk.h"
 #include "mesh/membership.h"
 
 namespace simmesh {
@@ -98,6 +99,9 @@ class Exchange final : public Waitable {
     const Arrival* arrival = arrivals_[member];
     return arrival ? *arrival->call : *arrivals_[first_run_]->call;
   }
+  // rows_between returns the rows of dim scatter_dim that one member of an all-to-all sends to
+  // another.
+  Chunk rows_between(std::size_t from, std::size_t to) const;
   Arrival& arrival(std::size_t member) { return *arrivals_[member]; }
   // operand_data returns where a member's first operand begins; null where it has none or it isn't
   // contiguous.

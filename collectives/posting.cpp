@@ -8,7 +8,6 @@
 #include "collectives/group.h"
 #include "core/check/error.h"
 #include "core/engine/world.h"
-#include "core/tensor/elements_hash.h"
 
 namespace simmesh {
 
@@ -60,15 +59,6 @@ Tensor snapshot(const Tensor& tensor) {
   return tensor.clone();
 }
 
-ResultPart payload_of(const Tensor& tensor) {
-  ResultPart part{.shape = tensor.shape(), .dtype = tensor.dtype()};
-  if (!tensor.has_elements()) return part;
-  part.buffer = tensor.storage()->buffer();
-  part.offset = tensor.storage()->buffer_offset();
-  part.hash = elements_hash({tensor.data(), tensor.bytes()}, tensor.dtype());
-  return part;
-}
-
 }  // namespace
 
 PostedMessage post_message(const Carried& carried, const SendTo& to, const ProcessGroup& group,
@@ -87,7 +77,7 @@ PostedMessage post_message(const Carried& carried, const SendTo& to, const Proce
   if (!carried.host) {
     Tensor sent = snapshot(tensor);
     if (fault) flip_bit(sent, *fault);
-    payload = payload_of(sent);
+    payload = ResultPart::of(sent);
   }
   rank.run().record({.rank = rank.id(),
                      .kind = EventKind::send,

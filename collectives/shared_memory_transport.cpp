@@ -22,18 +22,6 @@ namespace {
 // cache.
 constexpr std::size_t streamed_bytes_min = 256 * 1024;
 
-std::uint64_t hash_of(const Tensor& rows) {
-  return elements_hash({rows.data(), rows.bytes()}, rows.dtype());
-}
-
-// Returns a part that shares the bytes of a tensor.
-ResultPart shared_part(const Tensor& tensor) {
-  Tensor rows = tensor.contiguous();
-  std::size_t begin = std::size_t(rows.storage_offset()) * bytes_per_element(rows.dtype());
-  return {rows.storage()->buffer(), rows.storage()->buffer_offset() + begin, rows.shape(),
-          rows.dtype(), hash_of(rows)};
-}
-
 // Operands has the addresses of the members' operands of one index, made row-major, in group order.
 class Operands {
  public:
@@ -101,7 +89,6 @@ class Exchanging {
   ResultPart gathered(std::size_t index);
   template <class F>
   void share_unrounded_pieces(ResultPart& part, F&& piece_of);
-  Chunk rows_to(std::size_t from, std::size_t to) const;
   struct Cuts {
     bool alike = false;              // each member's operand has the same shape and strides
     std::int64_t gathered_rows = 0;  // of all members
@@ -160,7 +147,7 @@ ResultPart Exchanging::reduced_unrounded(gsl::span<const Tensor> inputs) {
     keeps = keeps || exchange_.call(member).keeps_unrounded;
   reduce_unrounded({.op = first_.reduce, .factor = first_.factor, .operands = inputs}, result,
                    keeps);
-  return shared_part(result);
+  return ResultPart::of(result);
 }
 
 void Exchanging::all_reduce() {
@@ -192,7 +179,7 @@ void Exchanging::scatter_reduced(std::size_t index) {
   ResultPart whole = reduced(index);
   Tensor sum = whole.to_tensor();
   for (std::size_t member = 0; member < members_; ++member)
-    give(member, shared_part(piece_of(sum, member)));
+    give(member, ResultPart::of(piece_of(sum, member)));
 }
 
 void Exchanging::reduce_scatter() {
@@ -260,34 +247,23 @@ void Exchanging::all_gather() {
 }
 
 void Exchanging::all_gather_list() {
-  for (std::size_t from = 0; from < members_; ++from) give_all(shared_part(operand(from, 0)));
+  for (std::size_t from = 0; from < members_; ++from) give_all(ResultPart::of(operand(from, 0)));
 }
 
 void Exchanging::broadcast() {
   for (const Tensor& input : exchange_.call(std::size_t(first_.root)).inputs)
-    give_all(shared_part(input));
+    give_all(ResultPart::of(input));
 }
 
 void Exchanging::scatter() {
   const CollectiveCall& root = exchange_.call(std::size_t(first_.root));
   for (std::size_t member = 0; member < members_; ++member)
-    give(member, shared_part(root.inputs[member]));
+    give(member, ResultPart::of(root.inputs[member]));
 }
 
 void Exchanging::gather() {
   for (std::size_t from = 0; from < members_; ++from)
-    give(std::size_t(first_.root), shared_part(operand(from, 0)));
-}
-
-// Returns the rows of dim scatter_dim that one member sends to another.
-Chunk Exchanging::rows_to(std::size_t from, std::size_t to) const {
-  const CollectiveCall& call = exchange_.call(from);
-  std::int64_t size = call.inputs[0].size(call.scatter_dim);
-  if (call.input_splits.empty()) return chunk_of({size, std::int64_t(members_), std::int64_t(to)});
-  Chunk chunk;
-  for (std::size_t j = 0; j < to; ++j) chunk.start += call.input_splits[j];
-  chunk.length = call.input_splits[to];
-  return chunk;
+    give(std::size_t(first_.root), ResultPart::of(operand(from, 0)));
 }
 
 // Returns the cuts of the members' operands of an all-to-all.
@@ -307,16 +283,16 @@ ResultPart Exchanging::rows_for(std::size_t to, const Cuts& cuts) {
   std::size_t dim = std::size_t(first_.dim), cut_dim = std::size_t(first_.scatter_dim);
   Shape shape = first_.inputs[0].shape();
   shape[dim] = dim == cut_dim ? 0 : cuts.gathered_rows;
-  Chunk rows = rows_to(0, to);
+  Chunk rows = exchange_.rows_between(0, to);
   if (dim != cut_dim) shape[cut_dim] = rows.length;
   for (std::size_t from = 0; dim == cut_dim && from < members_; ++from)
-    shape[dim] += rows_to(from, to).length;
+    shape[dim] += exchange_.rows_between(from, to).length;
   std::size_t element = bytes_per_element(first_.inputs[0].dtype());
   std::size_t bytes = std::size_t(numel(shape)) * element;
   ResultPart part{new_buffer(bytes), 0, shape, first_.inputs[0].dtype(), 0};
   if (bytes > 0) gather_rows(to, cuts, part);
   share_unrounded_pieces(part, [&](std::size_t from) {
-    Chunk sent = rows_to(from, to);
+    Chunk sent = exchange_.rows_between(from, to);
     return exchange_.call(from).inputs[0].narrow({first_.scatter_dim, sent.start, sent.length});
   });
   part.hash = elements_hash({part.buffer->data(), bytes}, part.dtype);
@@ -334,7 +310,7 @@ void Exchanging::gather_rows(std::size_t to, const Cuts& cuts, ResultPart& part)
   for (std::size_t from = 0; from < members_; ++from) {
     if (from == 0 || !cuts.alike) {
       const Tensor& input = exchange_.call(from).inputs[0];
-      Chunk rows = rows_to(from, to);
+      Chunk rows = exchange_.rows_between(from, to);
       piece[dim] = input.shape()[dim];
       piece[cut_dim] = rows.length;
       skipped = std::size_t(rows.start * input.strides()[cut_dim]) * element;
@@ -354,7 +330,7 @@ void Exchanging::all_to_all() {
 
 void Exchanging::all_to_all_list() {
   for (std::size_t to = 0; to < members_; ++to)
-    for (std::size_t from = 0; from < members_; ++from) give(to, shared_part(operand(from, to)));
+    for (std::size_t from = 0; from < members_; ++from) give(to, ResultPart::of(operand(from, to)));
 }
 
 }  // namespace

@@ -15,7 +15,6 @@
 #include "core/memory/data_mode.h"
 #include "core/memory/ledger.h"
 #include "core/tensor/chunk.h"
-#include "core/tensor/elements_hash.h"
 
 namespace simmesh {
 
@@ -33,13 +32,6 @@ struct Piece {
   Shape shape;
   Tensor tensor;
 };
-
-ResultPart part_of_piece(const Tensor& tensor) {
-  Tensor rows = tensor.contiguous();
-  std::size_t begin = std::size_t(rows.storage_offset()) * bytes_per_element(rows.dtype());
-  return {rows.storage()->buffer(), rows.storage()->buffer_offset() + begin, rows.shape(),
-          rows.dtype(), elements_hash({rows.data(), rows.bytes()}, rows.dtype())};
-}
 
 // Tensors that pieces bring to this process, each once. A piece of this process is its own.
 std::vector<Tensor> exchange_pieces(SpreadRun& spread, const char* name,
@@ -94,9 +86,7 @@ class SpreadExchanging {
 
   // Processes that take part: those that own a member, ascending.
   const std::vector<int>& taking_part() const { return taking_part_; }
-  bool takes_part() const {
-    return std::binary_search(taking_part_.begin(), taking_part_.end(), spread_.process());
-  }
+  bool takes_part() const { return is_among(taking_part_); }
 
   void reduce_to(const std::vector<int>& receivers);
   void reduce_scatter();
@@ -111,6 +101,9 @@ class SpreadExchanging {
 
   const char* name() const { return name_of(first_.op); }
   bool owns(std::size_t member) const { return owners_[member] == spread_.process(); }
+  bool is_among(const std::vector<int>& processes) const {
+    return std::find(processes.begin(), processes.end(), spread_.process()) != processes.end();
+  }
   // Adds a piece of an operand. `cut` makes it of the whole operand, which only the owner has.
   template <class Cut>
   void add(std::vector<Piece>& pieces, std::size_t from, int to, std::size_t index, Shape shape,
@@ -128,7 +121,9 @@ class SpreadExchanging {
                                    std::size_t member = 0) const;
   bool place_counts() const;
   bool is_small() const;
-  void reduce_whole(const std::vector<int>& receivers);
+  Inputs whole_inputs(const std::vector<int>& receivers) const;
+  void scatter_whole_sums();
+  void scatter_sums_of_pieces();
   void reduce_in_ranges(const std::vector<int>& receivers);
   Tensor sum_of_pieces(const std::vector<Tensor>& pieces, std::size_t owner) const;
   void give_to_all_or_root(const std::vector<ResultPart>& parts);
@@ -136,7 +131,6 @@ class SpreadExchanging {
     exchange_.arrival(member).results.push_back(std::move(part));
   }
   void forget_shapes(std::size_t member) { exchange_.arrival(member).results.clear(); }
-  Chunk rows_between(std::size_t from, std::size_t to) const;
 
   SpreadRun& spread_;
   Exchange& exchange_;
@@ -194,10 +188,9 @@ void SpreadExchanging::give_to_all_or_root(const std::vector<ResultPart>& parts)
   for (const ResultPart& part : parts) give(root, part);
 }
 
-// Gives the whole operands to the receivers, which compute the results.
-void SpreadExchanging::reduce_whole(const std::vector<int>& receivers) { gather_to(receivers); }
-
-void SpreadExchanging::gather_to(const std::vector<int>& receivers) {
+// Gives the whole operands of all members to the receivers. Returns them there, and nothing
+// elsewhere.
+SpreadExchanging::Inputs SpreadExchanging::whole_inputs(const std::vector<int>& receivers) const {
   std::vector<Piece> pieces;
   for (int to : receivers)
     for (std::size_t from = 0; from < members_; ++from)
@@ -210,13 +203,18 @@ void SpreadExchanging::gather_to(const std::vector<int>& receivers) {
     for (std::size_t from = 0; from < members_; ++from)
       for (std::size_t i = 0; i < exchange_.call(from).inputs.size(); ++i, ++at)
         if (to == spread_.process()) inputs[from].push_back(tensors[at]);
-  if (std::find(receivers.begin(), receivers.end(), spread_.process()) == receivers.end()) return;
-  give_to_all_or_root(computed(first_, inputs, std::size_t(first_.root)));
+  return inputs;
 }
 
+void SpreadExchanging::gather_to(const std::vector<int>& receivers) {
+  Inputs inputs = whole_inputs(receivers);
+  if (is_among(receivers)) give_to_all_or_root(computed(first_, inputs, std::size_t(first_.root)));
+}
+
+// Few bytes, and those whose place counts, go as a whole: the receivers compute the results.
 void SpreadExchanging::reduce_to(const std::vector<int>& receivers) {
   if (place_counts() || is_small())
-    reduce_whole(receivers);
+    gather_to(receivers);
   else
     reduce_in_ranges(receivers);
 }
@@ -262,7 +260,7 @@ void SpreadExchanging::reduce_in_ranges(const std::vector<int>& receivers) {
                            is_own ? reduced[i].to_tensor() : Tensor()});
       }
   std::vector<Tensor> sums = exchange_pieces(spread_, name(), results);
-  if (std::find(receivers.begin(), receivers.end(), spread_.process()) == receivers.end()) return;
+  if (!is_among(receivers)) return;
   Inputs cut(members_);
   for (std::size_t member = 0; member < members_; ++member)
     for (std::size_t i = 0; i < count; ++i)
@@ -303,53 +301,48 @@ Tensor SpreadExchanging::sum_of_pieces(const std::vector<Tensor>& pieces, std::s
   return sum;
 }
 
-// Each process gets all operands' pieces for its members, except in an order that cuts the whole.
-void SpreadExchanging::reduce_scatter() {
-  bool is_cut_later = place_counts() && !adds_by_owner(context_.arithmetic);
+// Each process gets the whole operands, in an order that cuts the whole.
+void SpreadExchanging::scatter_whole_sums() {
+  Inputs inputs = whole_inputs(taking_part_);
+  for (std::size_t member = 0; member < members_; ++member) {
+    if (!owns(member)) continue;
+    forget_shapes(member);
+    for (ResultPart& part : computed(first_, inputs, member)) give(member, std::move(part));
+  }
+}
+
+// Each process gets all operands' pieces for its members.
+void SpreadExchanging::scatter_sums_of_pieces() {
   std::vector<Piece> pieces;
   std::size_t count = first_.inputs.size();
-  auto narrow_to = [&](const Tensor& whole, std::size_t member) {
-    Chunk chunk = chunk_of({whole.size(first_.dim), std::int64_t(members_), std::int64_t(member)});
-    return whole.narrow({first_.dim, chunk.start, chunk.length});
-  };
-  auto shape_for = [&](std::size_t index, std::size_t member) {
-    Shape shape = first_.inputs[index].shape();
-    std::int64_t& size = shape[std::size_t(first_.dim)];
-    size = chunk_of({size, std::int64_t(members_), std::int64_t(member)}).length;
-    return shape;
-  };
-  if (is_cut_later) {
-    for (int to : taking_part_)
-      for (std::size_t i = 0; i < count; ++i)
-        for (std::size_t from = 0; from < members_; ++from) add_whole(pieces, from, to, i);
-  } else {
-    for (std::size_t member = 0; member < members_; ++member)
-      for (std::size_t i = 0; i < count; ++i)
-        for (std::size_t from = 0; from < members_; ++from)
-          add(pieces, from, owners_[member], i, shape_for(i, member),
-              [&](const Tensor& whole) { return narrow_to(whole, member); });
-  }
+  for (std::size_t member = 0; member < members_; ++member)
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t from = 0; from < members_; ++from) {
+        Shape shape = first_.inputs[i].shape();
+        std::int64_t& size = shape[std::size_t(first_.dim)];
+        Chunk chunk = chunk_of({size, std::int64_t(members_), std::int64_t(member)});
+        size = chunk.length;
+        add(pieces, from, owners_[member], i, std::move(shape), [&](const Tensor& whole) {
+          return whole.narrow({first_.dim, chunk.start, chunk.length});
+        });
+      }
   std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces);
-  if (is_cut_later) {
-    Inputs inputs(members_);
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-      if (tensors[i].is_defined()) inputs[i % members_].push_back(tensors[i]);
-    for (std::size_t member = 0; member < members_; ++member) {
-      if (!owns(member)) continue;
-      forget_shapes(member);
-      for (ResultPart& part : computed(first_, inputs, member)) give(member, std::move(part));
-    }
-    return;
-  }
   for (std::size_t member = 0; member < members_; ++member) {
     if (!owns(member)) continue;
     forget_shapes(member);
     for (std::size_t i = 0; i < count; ++i) {
       auto begin = tensors.begin() + std::ptrdiff_t((member * count + i) * members_);
       std::vector<Tensor> operands(begin, begin + std::ptrdiff_t(members_));
-      give(member, part_of_piece(sum_of_pieces(operands, member)));
+      give(member, ResultPart::of(sum_of_pieces(operands, member)));
     }
   }
+}
+
+void SpreadExchanging::reduce_scatter() {
+  if (place_counts() && !adds_by_owner(context_.arithmetic))
+    scatter_whole_sums();
+  else
+    scatter_sums_of_pieces();
 }
 
 void SpreadExchanging::broadcast() {
@@ -361,7 +354,7 @@ void SpreadExchanging::broadcast() {
   std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces);
   exchange_.take_shared();
   for (const Tensor& tensor : tensors)
-    if (tensor.is_defined()) exchange_.give_all(part_of_piece(tensor));
+    if (tensor.is_defined()) exchange_.give_all(ResultPart::of(tensor));
 }
 
 void SpreadExchanging::scatter() {
@@ -373,19 +366,8 @@ void SpreadExchanging::scatter() {
   for (std::size_t member = 0; member < members_; ++member) {
     if (!owns(member)) continue;
     forget_shapes(member);
-    give(member, part_of_piece(tensors[member]));
+    give(member, ResultPart::of(tensors[member]));
   }
-}
-
-// Returns the rows of dim scatter_dim that one member sends to another.
-Chunk SpreadExchanging::rows_between(std::size_t from, std::size_t to) const {
-  const CollectiveCall& call = exchange_.call(from);
-  std::int64_t size = call.inputs[0].size(call.scatter_dim);
-  if (call.input_splits.empty()) return chunk_of({size, std::int64_t(members_), std::int64_t(to)});
-  Chunk chunk;
-  for (std::size_t j = 0; j < to; ++j) chunk.start += call.input_splits[j];
-  chunk.length = call.input_splits[to];
-  return chunk;
 }
 
 // Each process joins the rows for its members as an all-gather joins them.
@@ -393,7 +375,7 @@ void SpreadExchanging::all_to_all() {
   std::vector<Piece> pieces;
   for (std::size_t to = 0; to < members_; ++to)
     for (std::size_t from = 0; from < members_; ++from) {
-      Chunk rows = rows_between(from, to);
+      Chunk rows = exchange_.rows_between(from, to);
       Shape shape = exchange_.call(from).inputs[0].shape();
       shape[std::size_t(first_.scatter_dim)] = rows.length;
       add(pieces, from, owners_[to], 0, std::move(shape), [&](const Tensor& whole) {
@@ -422,7 +404,7 @@ void SpreadExchanging::all_to_all_list() {
     if (!owns(to)) continue;
     forget_shapes(to);
     for (std::size_t from = 0; from < members_; ++from)
-      give(to, part_of_piece(tensors[to * members_ + from]));
+      give(to, ResultPart::of(tensors[to * members_ + from]));
   }
 }
 
@@ -475,7 +457,7 @@ void share_message(ResultPart& payload, RankId sender, RankId receiver) {
               Tensor()};
   if (spread->owns(sender)) piece.tensor = payload.to_tensor();
   Tensor tensor = exchange_pieces(*spread, "message", {piece}).front();
-  if (tensor.is_defined()) payload = part_of_piece(tensor);
+  if (tensor.is_defined()) payload = ResultPart::of(tensor);
 }
 
 }  // namespace simmesh

@@ -177,7 +177,7 @@ int run_gates(const std::vector<GateFile>& gates, const RunArguments& arguments,
     std::fputs("simmesh: interrupted\n", stderr);
     return Interrupt::exit_status;
   }
-  if (keeps) keep(ShardResults(*keeps), arguments, blocks);
+  if (keeps) keep(*keeps, arguments, blocks);
   return status;
 }
 

@@ -17,7 +17,7 @@ namespace simmesh {
 
 namespace {
 
-// Verdict is how a process's work has ended: its error, empty for none.
+// Returns the error by which a process's work has ended; empty for none.
 std::string error_of_work(Processes& processes, const std::function<int()>& work, int& status) {
   WorldSpread spread(processes);
   SpreadScope scope(spread);
@@ -54,10 +54,8 @@ int run_spread_over(Processes& processes, const std::function<int()>& work) {
       processes.exchange(verdict, {});
       return own.empty() ? status : 2;
     }
-    std::vector<int> others;
-    for (int i = 1; i < processes.count(); ++i) others.push_back(i);
     std::vector<std::string> errors = {own};
-    for (const ProcessBytes& text : processes.exchange({}, others))
+    for (const ProcessBytes& text : processes.exchange({}, processes.others()))
       errors.push_back(message_text(text));
     raise_first_of(errors);
   } catch (const ProcessLost&) {

@@ -36,17 +36,6 @@ std::vector<std::string> all_gather_text(const std::string& text, const ProcessG
   return texts;
 }
 
-namespace {
-
-// Returns the error whose kind and text a rank has told.
-Error error_told(std::string_view told) {
-  std::string_view text = told.substr(1);
-  std::size_t end = text.find("] ");
-  return Error(ErrorKind(told[0]), text.substr(1, end - 1), text.substr(end + 2));
-}
-
-}  // namespace
-
 void together(const ProcessGroup& group, const std::function<void()>& work) {
   std::optional<Error> own;
   try {
@@ -59,7 +48,8 @@ void together(const ProcessGroup& group, const std::function<void()>& work) {
   std::vector<std::string> all = all_gather_text(told, group);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].empty()) continue;
-    if (std::int64_t(i) == group.rank()) throw own ? *own : error_told(all[i]);
+    if (std::int64_t(i) == group.rank())
+      throw own ? *own : Error::of_text(ErrorKind(all[i][0]), all[i].substr(1));
     throw Error(ErrorKind(all[i][0]), "checkpoint",
                 fmt::format("rank {} failed: {}",
                             rank_behind(this_rank().world().options(),

@@ -29,6 +29,12 @@ void detail::raise_formatted(ErrorKind kind, std::string_view where, fmt::string
   throw Error(kind, where, fmt::vformat(format, args));
 }
 
+Error Error::of_text(ErrorKind kind, std::string_view text) {
+  std::size_t end = text.find("] ");
+  SIMMESH_CHECK(text.starts_with('[') && end != text.npos, "the text of no error: {}", text);
+  return Error(kind, text.substr(1, end - 1), text.substr(end + 2));
+}
+
 std::string_view Error::message() const { return std::string_view(what()).substr(message_begin_); }
 
 }  // namespace simmesh

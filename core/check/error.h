@@ -36,6 +36,9 @@ class Error : public std::runtime_error {
 
   ErrorKind kind() const { return kind_; }
 
+  // of_text returns the error whose what() is the text: one that another rank or process has told.
+  static Error of_text(ErrorKind kind, std::string_view text);
+
   // message returns the text without the bracketed place.
   std::string_view message() const;
 

@@ -5,8 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <mpi.h>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "core/engine/spread/process_inbox.h"
 
 namespace simmesh {
 
@@ -15,8 +19,6 @@ namespace {
 // MPI counts in int.
 constexpr std::size_t part_bytes_max = std::size_t(1) << 30;
 constexpr int only_tag = 0;
-// The highest bit of the length of a note.
-constexpr std::uint64_t note_bit = std::uint64_t(1) << 63;
 
 // MPI's own waits take a whole core. A pause is short at first, for answers that are on their way.
 constexpr std::chrono::microseconds first_pause(10), longest_pause(500), idle_time(1'000'000);
@@ -34,21 +36,19 @@ class MpiProcesses final : public Processes {
   std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent, gsl::span<const int> from,
                                      const Idle& idle) override;
   const ProcessBytes& note_of(int process) const override {
-    return sources_[std::size_t(process)].note;
+    return sources_[std::size_t(process)].inbox.note();
   }
 
  private:
-  // Source is another process: the bytes of its message that isn't whole, and the messages that
-  // are.
+  // Source is another process: the head and bytes of its message that isn't whole, and the messages
+  // that are.
   struct Source {
-    bool is_coming = false, is_note = false;
-    std::size_t missing = 0;
+    std::optional<ParcelHead> head;
     ProcessBytes coming;
-    std::deque<ProcessBytes> come;
-    ProcessBytes note;
+    ProcessInbox inbox;
   };
 
-  void send(const Parcel& parcel, const std::uint64_t& length);
+  void send(const Parcel& parcel, const std::uint64_t& head);
   bool take_in();
   bool is_done(gsl::span<const int> from);
 
@@ -68,11 +68,11 @@ MpiProcesses::MpiProcesses() {
 
 MpiProcesses::~MpiProcesses() { MPI_Comm_free(&communicator_); }
 
-// Sends the length and then the bytes, in parts that MPI can count. Both stay where they are until
+// Sends the head and then the bytes, in parts that MPI can count. Both stay where they are until
 // they are sent.
-void MpiProcesses::send(const Parcel& parcel, const std::uint64_t& length) {
+void MpiProcesses::send(const Parcel& parcel, const std::uint64_t& head) {
   sending_.emplace_back();
-  MPI_Isend(&length, 1, MPI_UINT64_T, parcel.process, only_tag, communicator_, &sending_.back());
+  MPI_Isend(&head, 1, MPI_UINT64_T, parcel.process, only_tag, communicator_, &sending_.back());
   for (std::size_t at = 0; at < parcel.bytes.size(); at += part_bytes_max) {
     std::size_t count = std::min(part_bytes_max, parcel.bytes.size() - at);
     sending_.emplace_back();
@@ -81,21 +81,19 @@ void MpiProcesses::send(const Parcel& parcel, const std::uint64_t& length) {
   }
 }
 
-// Takes in what has come first, a length or a part of a message. Returns false if nothing has.
+// Takes in what has come first, a head or a part of a message. Returns false if nothing has.
 bool MpiProcesses::take_in() {
   int is_here = 0;
   MPI_Status status;
   MPI_Iprobe(MPI_ANY_SOURCE, only_tag, communicator_, &is_here, &status);
   if (!is_here) return false;
   Source& source = sources_[std::size_t(status.MPI_SOURCE)];
-  if (!source.is_coming) {
-    std::uint64_t length = 0;
-    MPI_Recv(&length, 1, MPI_UINT64_T, status.MPI_SOURCE, only_tag, communicator_,
+  if (!source.head) {
+    std::uint64_t number = 0;
+    MPI_Recv(&number, 1, MPI_UINT64_T, status.MPI_SOURCE, only_tag, communicator_,
              MPI_STATUS_IGNORE);
-    source.is_coming = true;
-    source.is_note = (length & note_bit) != 0;
-    source.missing = std::size_t(length & ~note_bit);
-    source.coming.reserve(source.missing);
+    source.head = ParcelHead(number);
+    source.coming.reserve(source.head->bytes());
   } else {
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
@@ -103,16 +101,9 @@ bool MpiProcesses::take_in() {
     source.coming.resize(before + std::size_t(count));
     MPI_Recv(source.coming.data() + before, count, MPI_BYTE, status.MPI_SOURCE, only_tag,
              communicator_, MPI_STATUS_IGNORE);
-    source.missing -= std::size_t(count);
   }
-  if (source.missing == 0) {
-    if (source.is_note)
-      source.note = std::move(source.coming);
-    else
-      source.come.push_back(std::move(source.coming));
-    source.coming.clear();
-    source.is_coming = false;
-  }
+  if (source.coming.size() == source.head->bytes())
+    source.inbox.keep(*std::exchange(source.head, std::nullopt), std::exchange(source.coming, {}));
   return true;
 }
 
@@ -122,18 +113,18 @@ bool MpiProcesses::is_done(gsl::span<const int> from) {
     MPI_Testall(int(sending_.size()), sending_.data(), &are_sent, MPI_STATUSES_IGNORE);
   if (are_sent) sending_.clear();
   return are_sent && std::all_of(from.begin(), from.end(), [this](int process) {
-           return !sources_[std::size_t(process)].come.empty();
+           return !sources_[std::size_t(process)].inbox.is_empty();
          });
 }
 
 std::vector<ProcessBytes> MpiProcesses::exchange(gsl::span<const Parcel> sent,
                                                  gsl::span<const int> from, const Idle& idle) {
-  std::deque<std::uint64_t> lengths;
+  std::deque<std::uint64_t> heads;
   std::deque<std::vector<Parcel>> notes;
   auto post = [&](gsl::span<const Parcel> parcels) {
     for (const Parcel& parcel : parcels) {
-      lengths.push_back(parcel.bytes.size() | (parcel.is_note ? note_bit : 0));
-      send(parcel, lengths.back());
+      heads.push_back(ParcelHead(parcel).number());
+      send(parcel, heads.back());
     }
   };
   post(sent);
@@ -158,11 +149,7 @@ std::vector<ProcessBytes> MpiProcesses::exchange(gsl::span<const Parcel> sent,
   }
   std::vector<ProcessBytes> received;
   if (gives_up) return received;
-  for (int process : from) {
-    std::deque<ProcessBytes>& come = sources_[std::size_t(process)].come;
-    received.push_back(std::move(come.front()));
-    come.pop_front();
-  }
+  for (int process : from) received.push_back(sources_[std::size_t(process)].inbox.take());
   return received;
 }
 

@@ -10,7 +10,6 @@
 #include "core/optim/clip.h"
 #include "core/optim/loss_scaler.h"
 #include "core/tensor/convert.h"
-#include "core/tensor/known_tensor.h"
 #include "core/tensor/scalar_value.h"
 #include "zero/engine/mean.h"
 #include "zero/engine/norm.h"
@@ -205,8 +204,7 @@ class Stage0 final : public Stage {
                   : limit > 0           ? optim::clip_grad_norm_(tensors, {.max_norm = limit})
                                         : optim::total_norm(means);
     optimizer_->step();
-    Tensor value = known_tensor(converted(norm, DType::float64), "the norm of the gradients");
-    return value.has_elements() ? value.values<double>()[0] : 0.0;
+    return known_scalar(norm, "the norm of the gradients").value_or(0.0);
   }
 
   void copy_to_parameters() {

@@ -7,7 +7,6 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/flat.h"
-#include "core/tensor/known_tensor.h"
 #include "core/tensor/scalar_value.h"
 #include "zero/engine/lower_dtypes.h"
 #include "zero/engine/master_dtype.h"
@@ -244,8 +243,7 @@ class FlatStage final : public Stage {
     Tensor factor;
     if (config_.zero_optimization.compute_grad_norm) {
       Tensor norm = norm_of_squares(parallel_.squares_of_all(squares_of(means)));
-      Tensor value = known_tensor(converted(norm, DType::float64), "the norm of the gradients");
-      if (value.has_elements()) result = value.values<double>()[0];
+      result = known_scalar(norm, "the norm of the gradients");
       if (config_.gradient_clipping > 0) factor = clip_factor(norm, config_.gradient_clipping);
     }
     for (std::size_t i = 0; i < means.size(); ++i) {

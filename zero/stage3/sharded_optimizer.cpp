@@ -11,7 +11,6 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/optim/clip.h"
 #include "core/tensor/convert.h"
-#include "core/tensor/known_tensor.h"
 #include "core/tensor/scalar_value.h"
 #include "zero/engine/master_dtype.h"
 #include "zero/engine/norm.h"
@@ -26,8 +25,7 @@ namespace {
 // Returns the value that the host reads; 0 in a world of shapes only.
 double host_value(const Tensor& scalar) {
   Ledger::Uncharged host;
-  Tensor value = known_tensor(converted(scalar, DType::float64), "the norm of the gradients");
-  return value.has_elements() ? value.values<double>()[0] : 0.0;
+  return known_scalar(scalar, "the norm of the gradients").value_or(0.0);
 }
 
 }  // namespace

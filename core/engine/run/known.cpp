@@ -17,14 +17,10 @@ ProcessBytes found_bytes(const std::function<std::string()>& find_out) {
   try {
     std::string text = find_out();
     writer.put(std::int8_t(-1));
-    writer.put_text("");
     writer.put_text(text);
   } catch (const Error& error) {
-    std::string_view whole = error.what();
-    std::size_t where = whole.size() - error.message().size() - 3;
     writer.put(std::int8_t(error.kind()));
-    writer.put_text(whole.substr(1, where));
-    writer.put_text(error.message());
+    writer.put_text(error.what());
   }
   return writer.take();
 }
@@ -41,8 +37,8 @@ std::string known_text(std::string_view name, const std::function<std::string()>
   ProcessBytes told = spread->share(name, owner, own);
   MessageReader reader(told);
   auto kind = reader.get<std::int8_t>();
-  std::string where = reader.get_text(), text = reader.get_text();
-  if (kind >= 0) throw Error(ErrorKind(kind), where, text);
+  std::string text = reader.get_text();
+  if (kind >= 0) throw Error::of_text(ErrorKind(kind), text);
   return text;
 }
 

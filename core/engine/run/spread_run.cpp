@@ -21,11 +21,8 @@ struct EndingFacts {
 };
 
 std::exception_ptr error_from(int kind, const std::string& text) {
-  std::size_t end = text.find("] ");
-  if (kind < 0 || text.empty() || text.front() != '[' || end == std::string::npos)
-    return std::make_exception_ptr(std::runtime_error(text));
-  return std::make_exception_ptr(Error(ErrorKind(kind), std::string_view(text).substr(1, end - 1),
-                                       std::string_view(text).substr(end + 2)));
+  if (kind < 0) return std::make_exception_ptr(std::runtime_error(text));
+  return std::make_exception_ptr(Error::of_text(ErrorKind(kind), text));
 }
 
 int kind_of_error(const std::exception_ptr& exception) {
@@ -73,13 +70,6 @@ void SpreadRun::end_rank() const {
   SIMMESH_CHECK(false, "a rank goes on after its run has ended");
 }
 
-std::vector<int> SpreadRun::others() const {
-  std::vector<int> others;
-  for (int i = 0; i < processes(); ++i)
-    if (i != process()) others.push_back(i);
-  return others;
-}
-
 // Keeps what a process tells at its end, if it is that.
 bool SpreadRun::keep_ending(int process, ProcessFrame& frame) {
   bool is_ending = frame.kind == ProcessFrame::Kind::end && frame.run == run_;
@@ -94,14 +84,14 @@ std::vector<Parcel> SpreadRun::notes_of(const ProcessFrame& here, gsl::span<cons
     awaited.put(std::uint8_t(std::count(from.begin(), from.end(), i)));
   ProcessBytes bytes = frame_bytes(here, awaited.take());
   std::vector<Parcel> notes;
-  for (int other : others()) notes.push_back({other, bytes, true});
+  for (int other : spread_.processes().others()) notes.push_back({other, bytes, true});
   return notes;
 }
 
 // Returns a process that waits for this one, which sends it nothing there; -1 for none. What it
 // waits for in later exchanges may still come.
 int SpreadRun::waits_in_vain(const ProcessFrame& here) const {
-  for (int other : others()) {
+  for (int other : spread_.processes().others()) {
     const ProcessBytes& note = spread_.processes().note_of(other);
     if (note.empty()) continue;
     ProcessFrame there = frame_from(note);
@@ -181,7 +171,7 @@ ProcessBytes SpreadRun::share(std::string_view name, int from, const ProcessByte
   begin_exchange();
   if (process() != from) return std::move(exchange(name, {}, {&from, 1}).front());
   std::vector<Parcel> parcels;
-  for (int other : others()) parcels.push_back({other, bytes});
+  for (int other : spread_.processes().others()) parcels.push_back({other, bytes});
   exchange(name, std::move(parcels), {});
   return bytes;
 }
@@ -190,7 +180,7 @@ void SpreadRun::tell_failure(RankId rank) {
   if (is_over_) return;
   ++number_;
   std::string name = fmt::format("the end of {} by an error", name_of(options_, rank));
-  std::vector<int> all = others();
+  std::vector<int> all = spread_.processes().others();
   std::vector<Parcel> parcels;
   ProcessFrame here = place(ProcessFrame::Kind::failure, name);
   for (int other : all) parcels.push_back({other, frame_bytes(here, {})});
@@ -234,7 +224,7 @@ ProcessBytes SpreadRun::ending_bytes(const Ending& own) const {
 void SpreadRun::swap_endings(const ProcessBytes& own) {
   std::vector<Parcel> parcels;
   std::vector<int> missing;
-  for (int other : others()) {
+  for (int other : spread_.processes().others()) {
     parcels.push_back({other, frame_bytes(place(ProcessFrame::Kind::end, "the end"), own)});
     if (endings_[std::size_t(other)].empty()) missing.push_back(other);
   }

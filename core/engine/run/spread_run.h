@@ -90,7 +90,6 @@ class SpreadRun {
   ProcessFrame place(ProcessFrame::Kind kind, std::string_view name) const {
     return {.kind = kind, .run = run_, .number = number_, .name = std::string(name)};
   }
-  std::vector<int> others() const;
   std::vector<ProcessBytes> transfer(const ProcessFrame& here, gsl::span<const Parcel> parcels,
                                      gsl::span<const int> from);
   std::vector<Parcel> notes_of(const ProcessFrame& here, gsl::span<const int> from) const;

@@ -43,6 +43,13 @@ class Processes {
   // number returns the number of this process, from 0 on; count that of all.
   virtual int number() const = 0;
   virtual int count() const = 0;
+  // others returns the numbers of all but this process, ascending.
+  std::vector<int> others() const {
+    std::vector<int> others;
+    for (int i = 0; i < count(); ++i)
+      if (i != number()) others.push_back(i);
+    return others;
+  }
 
   // exchange sends each parcel to its process, and returns the next message of each process in
   // `from`, in the order of `from`. It blocks without taking a core, and takes in what comes

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <deque>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -21,9 +22,7 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::size_t length_bytes = sizeof(std::uint64_t);
-// The highest bit of the length of a note.
-constexpr std::uint64_t note_bit = std::uint64_t(1) << 63;
+constexpr std::size_t head_bytes = sizeof(std::uint64_t);
 constexpr std::size_t read_bytes = 256 * 1024;
 constexpr int idle_milliseconds = 1000;
 // A process that has lost the others ends at its next exchange.
@@ -147,11 +146,7 @@ std::vector<ProcessBytes> SocketProcesses::exchange(gsl::span<const Parcel> sent
   }
   std::vector<ProcessBytes> received;
   if (gives_up) return received;
-  for (int process : from) {
-    std::deque<ProcessBytes>& come = peers_[std::size_t(process)].come;
-    received.push_back(std::move(come.front()));
-    come.pop_front();
-  }
+  for (int process : from) received.push_back(peers_[std::size_t(process)].inbox.take());
   return received;
 }
 
@@ -165,7 +160,7 @@ bool SocketProcesses::is_done(gsl::span<const int> from) {
   }
   for (int process : from) {
     Peer& peer = peers_[std::size_t(process)];
-    if (!peer.come.empty()) continue;
+    if (!peer.inbox.is_empty()) continue;
     if (peer.has_ended) report_lost(process);
     is_done = false;
   }
@@ -197,11 +192,11 @@ bool SocketProcesses::transfer(int milliseconds_max) {
 void SocketProcesses::send_to(Peer& peer) {
   while (!peer.outgoing.empty()) {
     const ProcessBytes& bytes = peer.outgoing.front()->bytes;
-    std::uint64_t length = bytes.size() | (peer.outgoing.front()->is_note ? note_bit : 0);
-    auto* head = reinterpret_cast<std::byte*>(&length);
-    std::size_t in_head = std::min(peer.sent, length_bytes), in_body = peer.sent - in_head;
+    std::uint64_t number = ParcelHead(*peer.outgoing.front()).number();
+    auto* head = reinterpret_cast<std::byte*>(&number);
+    std::size_t in_head = std::min(peer.sent, head_bytes), in_body = peer.sent - in_head;
     std::array<iovec, 2> parts = {
-        iovec{head + in_head, length_bytes - in_head},
+        iovec{head + in_head, head_bytes - in_head},
         iovec{const_cast<std::byte*>(bytes.data()) + in_body, bytes.size() - in_body}};
     msghdr message = {};
     message.msg_iov = parts.data();
@@ -212,7 +207,7 @@ void SocketProcesses::send_to(Peer& peer) {
       return;
     }
     peer.sent += std::size_t(count);
-    if (peer.sent < length_bytes + bytes.size()) return;
+    if (peer.sent < head_bytes + bytes.size()) return;
     peer.sent = 0;
     peer.outgoing.erase(peer.outgoing.begin());
   }
@@ -225,22 +220,17 @@ void SocketProcesses::receive_from(Peer& peer) {
   peer.coming.resize(before + std::size_t(std::max<ssize_t>(count, 0)));
   if (count == 0 || (count < 0 && errno == ECONNRESET)) peer.has_ended = true;
   std::size_t at = 0;
-  while (peer.coming.size() - at >= length_bytes) {
-    std::uint64_t length = 0;
-    std::memcpy(&length, peer.coming.data() + at, length_bytes);
-    bool is_note = (length & note_bit) != 0;
-    length &= ~note_bit;
-    if (peer.coming.size() - at - length_bytes < length) {
-      peer.coming.reserve(at + length_bytes + length + read_bytes);
+  while (peer.coming.size() - at >= head_bytes) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, peer.coming.data() + at, head_bytes);
+    ParcelHead head(number);
+    if (peer.coming.size() - at - head_bytes < head.bytes()) {
+      peer.coming.reserve(at + head_bytes + head.bytes() + read_bytes);
       break;
     }
-    auto begin = peer.coming.begin() + std::ptrdiff_t(at + length_bytes);
-    ProcessBytes whole(begin, begin + std::ptrdiff_t(length));
-    if (is_note)
-      peer.note = std::move(whole);
-    else
-      peer.come.push_back(std::move(whole));
-    at += length_bytes + length;
+    auto begin = peer.coming.begin() + std::ptrdiff_t(at + head_bytes);
+    peer.inbox.keep(head, {begin, begin + std::ptrdiff_t(head.bytes())});
+    at += head_bytes + head.bytes();
   }
   peer.coming.erase(peer.coming.begin(), peer.coming.begin() + std::ptrdiff_t(at));
 }

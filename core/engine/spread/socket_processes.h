@@ -1,17 +1,16 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <memory>
 #include <sys/types.h>
 
+#include "core/engine/spread/process_inbox.h"
 #include "core/engine/spread/processes.h"
 
 namespace simmesh {
 
 // SocketProcesses are processes of this machine: this one and those that it forked, with a socket
-// between each two of them.
-// After fork(4) there are four processes, which differ in number().
+// between each two of them. After fork(4) there are four processes, which differ in number().
 //
 // Process 0 is the one that called fork. The others end at once if it is killed. It ends last: its
 // object waits for the others, and ends those that don't end by themselves.
@@ -33,7 +32,7 @@ class SocketProcesses final : public Processes {
   std::vector<ProcessBytes> exchange(gsl::span<const Parcel> sent, gsl::span<const int> from,
                                      const Idle& idle) override;
   const ProcessBytes& note_of(int process) const override {
-    return peers_[std::size_t(process)].note;
+    return peers_[std::size_t(process)].inbox.note();
   }
 
   // pids returns the ids of the processes that this one forked.
@@ -45,10 +44,9 @@ class SocketProcesses final : public Processes {
     int socket = -1;
     bool has_ended = false;
     pid_t pid = 0;  // where this process forked it
-    // The bytes that have come of a message that isn't whole, and the messages that are.
+    // The bytes that have come of a message that isn't whole, and those that are.
     ProcessBytes coming;
-    std::deque<ProcessBytes> come;
-    ProcessBytes note;
+    ProcessInbox inbox;
     // The parcels that wait to be sent, and the bytes of the first that have been.
     std::vector<const Parcel*> outgoing;
     std::size_t sent = 0;

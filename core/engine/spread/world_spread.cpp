@@ -27,13 +27,9 @@ std::optional<ProcessBytes> WorldSpread::of_first(std::string_view name, const P
   ProcessFrame here{
       .kind = ProcessFrame::Kind::question, .number = ++questions_, .name = std::string(name)};
   const std::byte has_own{own ? std::uint8_t(1) : std::uint8_t(0)};
-  std::vector<int> others;
+  std::vector<int> others = processes_.others();
   std::vector<Parcel> parcels;
-  for (int i = 0; i < count(); ++i) {
-    if (i == number()) continue;
-    others.push_back(i);
-    parcels.push_back({i, frame_bytes(here, {&has_own, 1})});
-  }
+  for (int other : others) parcels.push_back({other, frame_bytes(here, {&has_own, 1})});
   std::vector<ProcessBytes> told = processes_.exchange(parcels, others);
   int first = own ? number() : count(), having = own ? 1 : 0;
   for (std::size_t i = 0; i < others.size(); ++i) {

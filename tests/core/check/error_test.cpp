@@ -25,6 +25,18 @@ TEST(Error, MessageMayBeEmptyOrHoldBrackets) {
   EXPECT_EQ(Error(ErrorKind::key_error, "", "[x] y").message(), "[x] y");
 }
 
+// If this fails, an error that another process has told has another text there.
+TEST(Error, IsMadeAnewOfItsText) {
+  for (const Error& error :
+       {Error(ErrorKind::key_error, "a/b", "x] y [z]"), Error(ErrorKind::index_error, "", "")}) {
+    Error again = Error::of_text(error.kind(), error.what());
+    EXPECT_STREQ(again.what(), error.what());
+    EXPECT_EQ(again.message(), error.message());
+    EXPECT_EQ(again.kind(), error.kind());
+  }
+  EXPECT_THROW(Error::of_text(ErrorKind::key_error, "no place"), ContractViolation);
+}
+
 // If this fails, a refusal is compared with a recorded one under the wrong name.
 TEST(Error, KindsHavePythonNames) {
   EXPECT_EQ(to_string(ErrorKind::runtime_error), "RuntimeError");

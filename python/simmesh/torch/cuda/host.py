@@ -21,7 +21,7 @@ def node_of(count: int) -> Iterator[None]:
     """
     answers: dict[str, Callable[..., Any]] = {
         "is_available": lambda: True,
-        "device_count": lambda: count,
+        "device_count": devices.count,
         "is_bf16_supported": lambda including_emulation=True: True,
         "current_accelerator": lambda check_available=False: torch.device("cuda"),
     }

@@ -42,7 +42,7 @@ from simmesh.exploration import CERTIFICATE
 from simmesh.findings import Findings
 from simmesh.one_device import Comparison
 from simmesh.report import Part, file_name, write
-from simmesh.spmd import SEATS, Options, Result, check, settings, spmd_run
+from simmesh.spmd import SEATS, Options, Result, call_of_test, check, settings, spmd_run
 from simmesh.spmd_report import failed_part
 
 _left: list[str] = []
@@ -179,7 +179,7 @@ def _keep_findings(
         text = notes[-1] if notes else str(error)
         rule = f"pytest/{type(error).__name__}"
         if "reproduce: " not in text:
-            text += f"\nreproduce: pytest '{item.nodeid}'"
+            text += f"\nreproduce: {call_of_test(item.nodeid)}"
         _findings.failed(
             suite, item.nodeid, text, rule, file=file, line=None if line is None else line + 1
         )

@@ -364,7 +364,7 @@ def _trial(
         allow_strided=options.allow_strided, arithmetic=options.arithmetic, timeout=options.timeout,
         local=options.local, check_accesses=options.check_accesses, device=options.device,
         seats=options.seats, run_ahead=options.run_ahead,
-        reproduce=f"pytest '{test}'" if test else call, **release,
+        reproduce=call_of_test(test) if test else call, **release,
     )  # fmt: skip
     if ran.outcome.kind == "blocked":
         settings.spoiled = ran.outcome.message
@@ -442,7 +442,17 @@ def _reproduction(
         return _call(program, text, seed, options)
     replay = Replay(name, text, seed, options.world_size, options.arithmetic, options.seed)
     file = replay_file.write(replay, settings.folder)
-    return shlex.join(["pytest", name, "--simmesh-replay", str(file)])
+    return f"{call_of_test(name)} {shlex.join(['--simmesh-replay', str(file)])}"
+
+
+def call_of_test(test: str) -> str:
+    """The command that runs a test of pytest again on ranks of the same kind."""
+    words = ["pytest", test]
+    if settings.local != "plain":
+        words += ["--simmesh-local", settings.local]
+    if settings.seats != "threads":
+        words += ["--simmesh-seats", settings.seats]
+    return shlex.join(words)
 
 
 def _call(program: Callable[[], Any], text: str, seed: int, options: Options) -> str:

@@ -101,6 +101,22 @@ def test_a_failure_is_replayed_from_its_file(tmp_path: Path) -> None:
     assert hashes[0] == hashes[1]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [["--simmesh-seats", "processes"], ["--simmesh-local", "exact"]],
+    ids=lambda options: options[1],
+)
+def test_the_line_has_the_kind_of_ranks(tmp_path: Path, options: list[str]) -> None:
+    """Would fail if the line ran the test on ranks of another kind."""
+    (tmp_path / "test_race.py").write_text(RACE)
+    first = run_pytest(tmp_path, "test_race.py", *options)
+    lines = re.findall(r"^E? +reproduce: (pytest .*)$", first.stdout, re.MULTILINE)
+    assert lines, first.stdout
+    words = shlex.split(lines[-1])
+    assert words[2:4] == options
+    assert run_pytest(tmp_path, *words[1:]).returncode == 1
+
+
 QUOTED = """
 import os, pytest, simmesh, torch, torch.distributed as dist
 

@@ -81,7 +81,8 @@ CarriedSums CarriedSums::over(std::int64_t divisor) const {
 double CarriedSums::rounded(std::int64_t i, DType dtype) const {
   if (!non_finite_.empty() && non_finite_[std::size_t(i)] != 0)
     return NonFiniteTerms::value(non_finite_[std::size_t(i)]);
-  LeadingBits leading = leading_bits({digits_.data() + i, count_, digit_count(), low_, divisor_});
+  const auto* digits = digits_.empty() ? nullptr : digits_.data() + i;
+  LeadingBits leading = leading_bits({digits, count_, digit_count(), low_, divisor_});
   Int128 numerator = leading.bits;
   if (leading.rest_sign != 0) numerator = odd_beside(numerator, leading.rest_sign > 0);
   return rounded_quotient(

@@ -33,8 +33,9 @@ CarriedSums scaled(const CarriedSums& sums, double factor) {
 }
 
 bool can_be_divided(const CarriedSums& sums, double divisor) {
+  if (divisor - divisor != 0) return false;
   std::int64_t odd = std::abs(OddFactor::of(divisor).odd);
-  return odd != 0 && divisor - divisor == 0 && odd <= divisor_max / sums.divisor();
+  return odd != 0 && odd <= divisor_max / sums.divisor();
 }
 
 CarriedSums divided(const CarriedSums& sums, double divisor) {

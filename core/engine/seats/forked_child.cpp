@@ -16,7 +16,8 @@ namespace simmesh {
 namespace {
 
 thread_local std::int64_t rank_threads = 0;
-bool is_forked_child = false;
+// The child has the thread that forked it, and the threads of its own runs.
+thread_local bool is_forked_child = false;
 
 // Runs in the child of each fork, which has this thread alone. It takes the signals that a rank's
 // thread leaves to the main thread.

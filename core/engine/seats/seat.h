@@ -7,6 +7,7 @@
 #include "core/engine/fibers/fiber_switch.h"
 #include "core/engine/ranks/rank.h"
 #include "core/engine/reports/reported_run.h"
+#include "core/engine/seats/relaxed.h"
 
 namespace boost::fibers {
 class context;
@@ -44,8 +45,9 @@ struct Seat {
   std::exception_ptr exception = nullptr;
   FiberIdentity identity = {};
   State state = State::runnable;
-  Turn turn = Turn::released;
-  bool ended = false;  // the run has ended, and the rank unwinds
+  // A rank that runs ahead may read them while a run that is interrupted ends.
+  Relaxed<Turn> turn = Turn::released;
+  Relaxed<bool> ended = false;  // the run has ended, and the rank unwinds
   std::uint8_t times_ended = 0;
   std::uint32_t suspended_at = 0;  // bytes above stack_end; 0 before its first turn
 };

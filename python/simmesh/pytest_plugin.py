@@ -42,7 +42,7 @@ from simmesh.exploration import CERTIFICATE
 from simmesh.findings import Findings
 from simmesh.one_device import Comparison
 from simmesh.report import Part, file_name, write
-from simmesh.spmd import SEATS, Options, Result, call_of_test, check, settings, spmd_run
+from simmesh.spmd import SEATS, Options, Result, Settings, call_of_test, check, settings, spmd_run
 from simmesh.spmd_report import failed_part
 
 _left: list[str] = []
@@ -80,12 +80,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="let N forked processes run the schedules of a test",
     )  # fmt: skip
     group.addoption(
-        "--simmesh-local", choices=("plain", "exact"), default="plain",
+        "--simmesh-local", choices=("plain", "exact"), default=Settings.local,
         help="the operators of ranks: PyTorch's own, or exact ones, which also report accesses to "
              "buffers under way",
     )  # fmt: skip
     group.addoption(
-        "--simmesh-seats", choices=SEATS, default="threads",
+        "--simmesh-seats", choices=SEATS, default=Settings.seats,
         help="the ranks of tests: threads of this process, or processes forked from it",
     )  # fmt: skip
     group.addoption(
@@ -230,8 +230,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     settings.certificate = True
     settings.explored = lambda name, found: None
     settings.told = None
-    settings.local = "plain"
-    settings.seats = "threads"
+    settings.local = Settings.local
+    settings.seats = Settings.seats
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -33,6 +33,8 @@ _WHOLE_NUMBERS = (
 )  # fmt: skip
 # The options that say how many runs there are.
 _OF_MANY_RUNS = ("schedules", "explore", "classes_max", "certificate", "jobs")
+# The options of ranks that the test runner sets for the programs that don't.
+_OF_THE_RUNNER = ("local", "seats")
 
 #: Where ranks have their seats: threads of this process, or processes forked from it.
 SEATS = ("threads", "processes")
@@ -442,17 +444,16 @@ def _reproduction(
         return _call(program, text, seed, options)
     replay = Replay(name, text, seed, options.world_size, options.arithmetic, options.seed)
     file = replay_file.write(replay, settings.folder)
-    return f"{call_of_test(name)} {shlex.join(['--simmesh-replay', str(file)])}"
+    return call_of_test(name, "--simmesh-replay", str(file))
 
 
-def call_of_test(test: str) -> str:
+def call_of_test(test: str, *more: str) -> str:
     """The command that runs a test of pytest again on ranks of the same kind."""
     words = ["pytest", test]
-    if settings.local != "plain":
-        words += ["--simmesh-local", settings.local]
-    if settings.seats != "threads":
-        words += ["--simmesh-seats", settings.seats]
-    return shlex.join(words)
+    for each in _OF_THE_RUNNER:
+        if getattr(settings, each) != getattr(Settings, each):
+            words += [f"--simmesh-{each}", getattr(settings, each)]
+    return shlex.join([*words, *more])
 
 
 def _call(program: Callable[[], Any], text: str, seed: int, options: Options) -> str:
@@ -468,7 +469,7 @@ def _call(program: Callable[[], Any], text: str, seed: int, options: Options) ->
     for each in fields(Options):
         value = getattr(options, each.name)
         is_named = each.name in ("world_size", "arithmetic", "seed")
-        default = getattr(settings, each.name) if each.name in ("local", "seats") else each.default
+        default = getattr(settings, each.name) if each.name in _OF_THE_RUNNER else each.default
         if each.name not in _OF_MANY_RUNS and (is_named or value != default):
             words[each.name] = value
     named = [f"{name}={value!r}" for name, value in words.items()]

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/core/engine/spread/silent_processes.h"
+
 namespace simmesh {
 namespace {
 
@@ -12,23 +14,9 @@ TEST(Processes, ALostOneIsNamed) {
   EXPECT_STREQ(lost.what(), "process 2 has ended");
 }
 
-class ThreeProcesses final : public Processes {
- public:
-  int number() const override { return 1; }
-  int count() const override { return 3; }
-  std::vector<ProcessBytes> exchange(gsl::span<const Parcel>, gsl::span<const int>,
-                                     const Idle&) override {
-    return {};
-  }
-  const ProcessBytes& note_of(int) const override { return note_; }
-
- private:
-  ProcessBytes note_;
-};
-
 // A process would send itself what it tells all.
 TEST(Processes, TheOthersAreAllButThisOne) {
-  EXPECT_EQ(ThreeProcesses().others(), (std::vector<int>{0, 2}));
+  EXPECT_EQ(SilentProcesses().others(), (std::vector<int>{0, 2}));
 }
 
 }  // namespace

@@ -33,15 +33,13 @@ inline std::string run_spread(int count, const std::function<std::string(WorldSp
         text = work(spread);
       }
       std::vector<Parcel> parcels;
-      std::vector<int> others;
-      for (int i = 1; i < count; ++i) others.push_back(i);
       auto begin = reinterpret_cast<const std::byte*>(text.data());
       if (processes->number() > 0) {
         parcels.push_back({0, {begin, begin + text.size()}});
         processes->exchange(parcels, {});
         std::_Exit(0);
       }
-      std::vector<ProcessBytes> texts = processes->exchange({}, others);
+      std::vector<ProcessBytes> texts = processes->exchange({}, processes->others());
       for (std::size_t i = 0; i < texts.size(); ++i) {
         std::string other(reinterpret_cast<const char*>(texts[i].data()), texts[i].size());
         if (other != text) {

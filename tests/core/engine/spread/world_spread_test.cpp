@@ -2,24 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/core/engine/spread/silent_processes.h"
 #include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
-
-class SilentProcesses final : public Processes {
- public:
-  int number() const override { return 1; }
-  int count() const override { return 3; }
-  std::vector<ProcessBytes> exchange(gsl::span<const Parcel>, gsl::span<const int>,
-                                     const Idle&) override {
-    return {};
-  }
-  const ProcessBytes& note_of(int) const override { return note_; }
-
- private:
-  ProcessBytes note_;
-};
 
 std::vector<int> owners_of(const WorldSpread& spread, std::size_t ranks) {
   std::vector<int> owners;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/check/error.h"
-#include "core/engine/spread/message_bytes.h"
+#include "core/engine/spread/process_frame.h"
 #include "core/engine/spread/socket_processes.h"
 #include "core/engine/spread/world_spread.h"
 
@@ -31,6 +31,22 @@ std::string error_of_work(Processes& processes, const std::function<int()>& work
   return {};
 }
 
+// The end of a program is told with its place, as all else is: another process may still ask for
+// something.
+ProcessFrame end_of_program() {
+  return {.kind = ProcessFrame::Kind::end, .name = "the end of the program"};
+}
+
+// Returns the error of another process from what it has sent.
+std::string error_from(const ProcessBytes& bytes) {
+  ProcessFrame frame = frame_from(bytes);
+  if (frame.is_at(end_of_program())) return message_text(frame.payload);
+  return fmt::format(
+      "expected the end of the program, as in process 0, got {}: the program takes another way "
+      "there, so it depends on something else than known data",
+      frame.text());
+}
+
 // An error that all processes have is one of the input.
 void raise_first_of(const std::vector<std::string>& errors) {
   std::size_t count = 0, first = errors.size();
@@ -46,21 +62,23 @@ void raise_first_of(const std::vector<std::string>& errors) {
 
 int run_spread_over(Processes& processes, const std::function<int()>& work) {
   int status = 0;
+  std::string own;
   try {
-    std::string own = error_of_work(processes, work, status);
+    own = error_of_work(processes, work, status);
     if (processes.number() != 0) {
-      auto text = message_bytes(own);
-      std::vector<Parcel> verdict = {{0, {text.begin(), text.end()}}};
+      std::vector<Parcel> verdict = {{0, frame_bytes(end_of_program(), message_bytes(own))}};
       processes.exchange(verdict, {});
       return own.empty() ? status : 2;
     }
     std::vector<std::string> errors = {own};
-    for (const ProcessBytes& text : processes.exchange({}, processes.others()))
-      errors.push_back(message_text(text));
+    for (const ProcessBytes& bytes : processes.exchange({}, processes.others()))
+      errors.push_back(error_from(bytes));
     raise_first_of(errors);
   } catch (const ProcessLost&) {
-    if (processes.number() == 0) throw;
-    return 2;
+    if (processes.number() != 0) return 2;
+    // An error of this process comes first: another one may have ended because of it.
+    if (own.empty()) throw;
+    throw std::runtime_error(own);
   }
   return status;
 }

@@ -6,6 +6,7 @@
 #include "core/nn/moe.h"
 #include "core/nn/moe_routing.h"
 #include "core/tensor/known_tensor.h"
+#include "core/tensor/vector_of.h"
 
 namespace simmesh {
 
@@ -34,7 +35,7 @@ ExpertCalls::ExpertCalls(nn::Module& model)
 std::vector<ExpertCalls::Expert> ExpertCalls::take_uncalled(const ProcessGroup& group) {
   std::vector<Expert> uncalled;
   if (experts_.empty()) return uncalled;
-  Tensor total = nn::index_tensor(*calls_);
+  Tensor total = vector_of<std::int64_t>(*calls_);
   if (group.size() > 1) total = all_reduce(total, ReduceOp::sum, group);
   std::fill(calls_->begin(), calls_->end(), 0);
   total = known_tensor(total, "calls of experts");

@@ -1,7 +1,5 @@
 #include "training/loss_sum.h"
 
-#include <algorithm>
-
 #include "core/arithmetic/unrounded.h"
 #include "core/check/check.h"
 #include "core/clock/clock.h"
@@ -12,6 +10,7 @@
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/scalar_value.h"
+#include "core/tensor/vector_of.h"
 
 namespace simmesh {
 
@@ -39,10 +38,8 @@ void LossSum::add(const Tensor& terms, const Tensor& loss) {
 }
 
 Tensor LossSum::value(const TrainingTask& task, const ParallelForm& form) const {
-  Tensor losses = empty({std::int64_t(losses_.size())}, DType::float64);
+  Tensor losses = vector_of<double>(losses_);
   bool has_values = losses.has_elements();
-  if (has_values)
-    std::copy(losses_.begin(), losses_.end(), losses.mutable_values<double>().begin());
   for (std::size_t i = 0; has_values && i < sums_.size(); ++i) {
     Tensor loss = losses.narrow({.dim = 0, .start = std::int64_t(i), .length = 1});
     keep_unrounded(loss, sums_[i]);

@@ -17,6 +17,7 @@
 #include "core/ops/shapes/joining.h"
 #include "core/tensor/known_tensor.h"
 #include "core/tensor/scalar_value.h"
+#include "core/tensor/vector_of.h"
 #include "training/pipeline_ranks.h"
 #include "training/rank_rows.h"
 
@@ -164,7 +165,7 @@ void RouterBatch::numbers_of(const MicroBatch& micro, bool by_position,
   std::int64_t width = by_position ? positions_ : 1;
   std::vector<std::int64_t> all(std::size_t(micro.rows * width));
   std::iota(all.begin(), all.end(), micro.start * width);
-  Tensor rows = nn::index_tensor(all);
+  Tensor rows = vector_of<std::int64_t>(all);
   Tensor own;
   if (by_position) {
     own = part_of(rows.view(DimSpan({micro.rows, width})), form_);
@@ -271,7 +272,7 @@ void RouterBatch::end_step() {
     router.calls.clear();
     router.plan.clear();
     if (!router.moe->bias().is_defined()) continue;
-    Tensor loads = nn::index_tensor(router.loads);
+    Tensor loads = vector_of<std::int64_t>(router.loads);
     if (form_.all_sum) loads = form_.all_sum(loads);
     std::vector<std::int64_t> summed = router.loads;
     loads = known_tensor(loads, "loads of experts");

@@ -2,17 +2,28 @@
 
 #include <fmt/format.h>
 
+#include "core/tensor/convert.h"
 #include "core/tensor/known_tensor.h"
 #include "verify/case_tensor.h"
 
 namespace simmesh {
+
+Tensor known_rows(const Tensor& tensor) {
+  return known_tensor(tensor.detach(), "elements of a case").contiguous();
+}
+
+std::vector<double> known_doubles(const Tensor& tensor) {
+  Tensor wide = converted(known_rows(tensor), DType::float64);
+  auto values = wide.values<double>();
+  return {values.begin(), values.end()};
+}
 
 std::string bits_text(gsl::span<const std::byte> bytes) {
   return fmt::format("{:016x}", fnv1a(fnv_basis, bytes));
 }
 
 std::string bits_text(const Tensor& tensor) {
-  Tensor rows = known_tensor(tensor, "the bits of a case").contiguous();
+  Tensor rows = known_rows(tensor);
   return bits_text(gsl::span<const std::byte>(rows.data(), rows.bytes()));
 }
 

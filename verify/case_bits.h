@@ -23,6 +23,11 @@ inline std::uint64_t fnv1a(std::uint64_t hash, gsl::span<const std::byte> bytes)
   return hash;
 }
 
+// known_rows returns the elements of a tensor that a rank has left, contiguous, as all processes know
+// them over which ranks are spread; known_doubles returns them as doubles.
+Tensor known_rows(const Tensor& tensor);
+std::vector<double> known_doubles(const Tensor& tensor);
+
 // bits_text returns the hash that recorded cases hold: FNV-1a over the bytes of the contiguous
 // tensor, 16 hex digits.
 std::string bits_text(const Tensor& tensor);

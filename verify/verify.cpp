@@ -12,6 +12,7 @@
 #include "core/check/one_line.h"
 #include "core/check/shell_word.h"
 #include "core/engine/ordered_jobs.h"
+#include "core/engine/spread/processes.h"
 #include "verify/case_files.h"
 #include "verify/case_kind.h"
 #include "verify/schema_check.h"
@@ -55,6 +56,8 @@ CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& option
     report.mismatch(
         fmt::format("expected no error, got a {}: {}", to_string(error.kind()), error.what()));
   } catch (const ContractViolation&) {
+    throw;
+  } catch (const SpreadBroken&) {
     throw;
   } catch (const std::bad_alloc&) {
     throw;

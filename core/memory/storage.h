@@ -70,6 +70,11 @@ class Storage : public boost::intrusive_ref_counter<Storage, OwnerCount> {
   void free();
   void restore();
   bool is_freed() const { return is_freed_; }
+  // require_bytes raises the RuntimeError of data() for a freed storage, also where there are only
+  // shapes.
+  void require_bytes() const {
+    if (is_freed_) refuse();
+  }
 
   // changes counts the changes of the storage's elements in place: a change makes stale what the
   // tape saved. mutable_data and adopt count. Code that writes elements which nobody can have seen,

@@ -14,6 +14,7 @@
 #include "core/ops/indexing/indexing.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
+#include "core/tensor/vector_of.h"
 
 namespace simmesh::nn {
 
@@ -37,7 +38,7 @@ ModulePtr make_experts(const Moe::Options& options, std::string_view name, std::
 // Returns the total as a function of tokens and shares, also where no expert takes a token: other
 // ranks have a gradient of the router then.
 Tensor linked(const Tensor& total, const Tensor& tokens, const Tensor& shares) {
-  Tensor none = index_tensor({});
+  Tensor none = empty({0}, DType::int64);
   Tensor share = unsqueeze(index_select(shares, 0, none), 1);
   return index_add(total, 0, none, mul(index_select(tokens, 0, none), share));
 }
@@ -134,10 +135,10 @@ Tensor Moe::mixed(const Tensor& tokens, const Shape& x) {
   for (std::size_t expert = 0; expert < decision.experts.size(); ++expert) {
     const ExpertTokens& taken = decision.experts[expert];
     if (taken.tokens.empty() && !calls_every_expert_) continue;
-    Tensor rows = index_tensor(taken.tokens);
+    Tensor rows = vector_of<std::int64_t>(taken.tokens);
     Module& module = *child("experts").children()[expert].second;
     Tensor result = module(index_select(tokens, 0, rows));
-    Tensor share = unsqueeze(index_select(shares, 0, index_tensor(taken.slots)), 1);
+    Tensor share = unsqueeze(index_select(shares, 0, vector_of<std::int64_t>(taken.slots)), 1);
     total = index_add(total, 0, rows, mul(result, share));
     is_linked = true;
   }

@@ -105,11 +105,4 @@ std::vector<std::int64_t> loads_of(const Tensor& chosen, std::int64_t experts) {
   return loads;
 }
 
-Tensor index_tensor(const std::vector<std::int64_t>& values) {
-  Tensor result = empty({std::int64_t(values.size())}, DType::int64);
-  if (!result.has_elements()) return result;
-  std::copy(values.begin(), values.end(), result.mutable_values<std::int64_t>().begin());
-  return result;
-}
-
 }  // namespace simmesh::nn

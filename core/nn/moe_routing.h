@@ -41,7 +41,5 @@ std::vector<ExpertTokens> assign_tokens(const Tensor& chosen, const ExpertLimits
 // functions above it raises an IndexError for an expert that isn't there.
 std::vector<std::int64_t> loads_of(const Tensor& chosen, std::int64_t experts);
 
-// index_tensor returns the values as an int64 vector; without elements in a world of shapes only.
-Tensor index_tensor(const std::vector<std::int64_t>& values);
 
 }  // namespace simmesh::nn

@@ -54,6 +54,12 @@ TensorTypes infer_view_types(const Op& op, gsl::span<const TensorType> inputs,
   return types;
 }
 
+// Refuses freed inputs where no kernel runs that would.
+void require_bytes(gsl::span<const Tensor> inputs) {
+  for (const Tensor& input : inputs)
+    if (input.storage()) input.storage()->require_bytes();
+}
+
 // A kernel is one operation of the device, whatever it calls.
 void launch_op(const Op& op, gsl::span<const Tensor> inputs, gsl::span<const Tensor> outputs) {
   if (Clock* clock = Clock::active()) [[unlikely]]
@@ -69,7 +75,10 @@ void run_kernel(const OpCall& call, gsl::span<const Tensor> inputs, gsl::span<Te
   const OpObserver::Observe* observe = OpObserver::active();
   Ledger::Uncharged workspace;
   if (observe) (*observe)(call.op, OpObserver::Moment::before);
-  if (!DataMode::shapes_only()) call.op.kernel(inputs, call.attributes, outputs);
+  if (!DataMode::shapes_only())
+    call.op.kernel(inputs, call.attributes, outputs);
+  else
+    require_bytes(inputs);
   if (observe) (*observe)(call.op, OpObserver::Moment::after);
 }
 

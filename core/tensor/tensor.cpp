@@ -46,6 +46,13 @@ ElementPlaces places_of(const Tensor& x) {
           x.strides(), element};
 }
 
+// Stands for a copy where there are only shapes.
+void copy_shape(const Tensor& target, const Tensor& source) {
+  source.storage()->require_bytes();
+  target.storage()->require_bytes();
+  target.storage()->count_change();
+}
+
 // Tells the rank's device, where one is modelled, of an operation that writes a tensor.
 void launch_write(const char* name, const Tensor& written) {
   Clock* clock = Clock::active();
@@ -251,6 +258,7 @@ Tensor Tensor::clone() const {
   if (const AttachedViews* views = attached_views()) return views->clone(*this);
   if (!is_contiguous()) return contiguous();
   std::size_t begin = std::size_t(offset_) * bytes_per_element(dtype_);
+  if (is_only_a_shape(*this)) storage_->require_bytes();
   StoragePtr own =
       is_only_a_shape(*this)
           ? Storage::make_unbacked(bytes(), true)
@@ -322,7 +330,7 @@ void copy_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/copy_");
   if (target.numel() == 0) return;
   launch_copy("copy_", source, target);
-  if (DataMode::shapes_only() && is_only_a_shape(target)) return target.storage()->count_change();
+  if (DataMode::shapes_only() && is_only_a_shape(target)) return copy_shape(target, source);
   CompanionPtr kept = source.storage()->buffer()->companion();
   ElementPlaces from = places_of(source);
   WriteBetween write(target);
@@ -344,7 +352,10 @@ void adopt_(Tensor& target, const Tensor& source) {
   bool whole = target.is_contiguous() && target.bytes() == target.storage()->bytes();
   if (!whole || !source.is_contiguous()) return copy_(target, source);
   launch_copy("copy_", source, target);
-  if (DataMode::shapes_only() && is_only_a_shape(target)) return target.storage()->count_change();
+  if (DataMode::shapes_only() && is_only_a_shape(target)) {
+    source.storage()->require_bytes();
+    return target.storage()->adopt(nullptr, 0);
+  }
   std::size_t begin = std::size_t(source.storage_offset()) * bytes_per_element(source.dtype());
   target.storage()->adopt(source.storage()->buffer(), source.storage()->buffer_offset() + begin);
 }

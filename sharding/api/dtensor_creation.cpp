@@ -1,5 +1,6 @@
 #include "collectives/collectives.h"
 #include "core/check/error.h"
+#include "core/tensor/vector_of.h"
 #include "mesh/default_mesh.h"
 #include "sharding/api/dtensor_gradient.h"
 #include "sharding/dtensor/dtensor.h"
@@ -31,10 +32,8 @@ void check_local_shape(const DTensorSpec& spec, const Tensor& local) {
 // the same shape.
 void check_inferred_shape(const DTensorSpec& spec, const CallSite& site) {
   auto dims = std::int64_t(spec.shape.size());
-  Tensor mine = empty({1, dims}, DType::int64);
+  Tensor mine = vector_of<std::int64_t>(spec.shape).view(Dims{1, dims});
   bool has_values = mine.has_elements();
-  if (has_values)
-    std::copy(spec.shape.begin(), spec.shape.end(), mine.mutable_values<std::int64_t>().begin());
   for (std::int64_t dim = 0; dim < spec.mesh().ndim(); ++dim) {
     const ProcessGroup& group = spec.groups->group(Dims{dim});
     Tensor all = all_gather(mine, {.dim = 0}, group, site);

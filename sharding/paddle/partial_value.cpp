@@ -13,6 +13,7 @@ namespace {
 // Returns the lowest or highest value of an integer or bool dtype.
 Tensor extreme_integers(DimSpan shape, DType dtype, bool is_lowest) {
   Tensor result = zeros(shape, dtype);
+  if (!result.has_elements()) return result;
   visit_dtype(dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) {
@@ -49,6 +50,7 @@ Tensor neutral_tensor(DimSpan shape, DType dtype, ReduceOp op) {
 
 Tensor divided_integers(const Tensor& sums, std::int64_t divisor) {
   Tensor result = sums.contiguous().clone();
+  if (!result.has_elements()) return result;
   visit_dtype(result.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)

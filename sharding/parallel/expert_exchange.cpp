@@ -10,6 +10,7 @@
 #include "core/ops/shapes/views.h"
 #include "core/tensor/chunk.h"
 #include "core/tensor/known_tensor.h"
+#include "core/tensor/vector_of.h"
 
 namespace simmesh {
 
@@ -84,7 +85,7 @@ TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group,
                                     own_counts_.begin() + theirs.start + theirs.length,
                                     std::int64_t{0}));
   }
-  Tensor came = (*exchange_)(nn::index_tensor(flat), splits.input, splits.output).contiguous();
+  Tensor came = (*exchange_)(vector_of<std::int64_t>(flat), splits.input, splits.output).contiguous();
   owner_counts_.assign(std::size_t(own.length), 0);
   take_counts(received_counts(came, own_counts_, choices_));
 }
@@ -120,7 +121,7 @@ Counts TokenExchange::order() const {
 std::vector<Tensor> TokenExchange::to_owners(const std::vector<Tensor>& rows) const {
   Tensor sent = joined(rows, width_, dtype_);
   Tensor came = (*exchange_)(sent, dims_of(sent_), dims_of(came_));
-  return cut(index_select(came, 0, nn::index_tensor(order())), owner_counts_);
+  return cut(index_select(came, 0, vector_of<std::int64_t>(order())), owner_counts_);
 }
 
 std::vector<Tensor> TokenExchange::to_tokens(const std::vector<Tensor>& rows) const {
@@ -128,7 +129,7 @@ std::vector<Tensor> TokenExchange::to_tokens(const std::vector<Tensor>& rows) co
   for (std::size_t i = 0; i < places.size(); ++i)
     places[std::size_t(rows_in_order[i])] = std::int64_t(i);
   Tensor results = joined(rows, width_, dtype_);
-  Tensor back = index_select(results, 0, nn::index_tensor(places));
+  Tensor back = index_select(results, 0, vector_of<std::int64_t>(places));
   return cut((*exchange_)(back, dims_of(came_), dims_of(sent_)), own_counts_);
 }
 
@@ -157,7 +158,7 @@ ColumnExchange::ColumnExchange(const ExpertRows& rows, TokenExchange tokens,
                                const ProcessGroup& columns)
     : tokens_(std::move(tokens)), columns_(columns), width_(rows.width), dtype_(rows.dtype) {
   Tensor all =
-      known_tensor(all_gather(nn::index_tensor(tokens_.owner_counts()), {.dim = 0}, columns_),
+      known_tensor(all_gather(vector_of<std::int64_t>(tokens_.owner_counts()), {.dim = 0}, columns_),
                    "rows of columns");
   for (std::int64_t rank = 0; !all.has_elements() && rank < columns_.size(); ++rank)
     counts_.insert(counts_.end(), tokens_.owner_counts().begin(), tokens_.owner_counts().end());

@@ -16,6 +16,7 @@
 #include "core/ops/shapes/views.h"
 #include "core/tensor/chunk.h"
 #include "core/tensor/known_tensor.h"
+#include "core/tensor/vector_of.h"
 #include "sharding/parallel/colwise_parallel.h"
 #include "sharding/parallel/expert_exchange.h"
 #include "sharding/parallel/parallelize.h"
@@ -49,7 +50,7 @@ nn::RoutingDecision decided(nn::Moe& moe, const nn::Routing& routing, const Shap
   if (moe.batch() || !tokens.cut_dim || !moe.needs_batch()) return moe.decide(routing, x);
   std::int64_t dim = *tokens.cut_dim;
   const ProcessGroup& group = tokens.group;
-  Tensor lengths = all_gather(nn::index_tensor({x[std::size_t(dim)]}), {.dim = 0}, group);
+  Tensor lengths = all_gather(vector_of<std::int64_t>({x[std::size_t(dim)]}), {.dim = 0}, group);
   std::int64_t parts = group.size(), part = group.rank();
   if (tokens.columns) {
     lengths = all_gather(lengths, {.dim = 0}, *tokens.columns);
@@ -158,13 +159,13 @@ Tensor mixed(nn::Moe& moe, const Tensor& x, const Tokens& where) {
   Exchange exchange = exchange_of(layout, where);
   std::vector<Tensor> rows;
   for (const ExpertTokens& expert : experts)
-    rows.push_back(index_select(tokens, 0, nn::index_tensor(expert.tokens)));
+    rows.push_back(index_select(tokens, 0, vector_of<std::int64_t>(expert.tokens)));
   std::vector<Tensor> results =
       results_of(moe, rows, exchange, own_experts(options.experts, where.group), tokens);
   Tensor total = zeros_like(tokens);
   for (std::size_t i = 0; i < experts.size(); ++i) {
-    Tensor share = unsqueeze(index_select(shares, 0, nn::index_tensor(experts[i].slots)), 1);
-    total = index_add(total, 0, nn::index_tensor(experts[i].tokens), mul(results[i], share));
+    Tensor share = unsqueeze(index_select(shares, 0, vector_of<std::int64_t>(experts[i].slots)), 1);
+    total = index_add(total, 0, vector_of<std::int64_t>(experts[i].tokens), mul(results[i], share));
   }
   return reshape(moe.complete(total, tokens, routing, decision), x.shape());
 }

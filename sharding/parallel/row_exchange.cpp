@@ -8,6 +8,7 @@
 #include "core/nn/moe_routing.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/tensor/known_tensor.h"
+#include "core/tensor/vector_of.h"
 
 namespace simmesh {
 
@@ -34,7 +35,7 @@ struct Pieces {
         auto piece = std::size_t(row * columns + column);
         for (std::int64_t i = starts[piece]; i < starts[piece + 1]; ++i) order.push_back(i);
       }
-    return index_select(tensor, 0, nn::index_tensor(order));
+    return index_select(tensor, 0, vector_of<std::int64_t>(order));
   }
   Dims row_sums() const {
     Dims sums;
@@ -46,7 +47,7 @@ struct Pieces {
   }
 };
 
-Tensor dims_tensor(const Dims& dims) { return nn::index_tensor({dims.begin(), dims.end()}); }
+Tensor dims_tensor(const Dims& dims) { return vector_of<std::int64_t>(dims); }
 
 }  // namespace
 

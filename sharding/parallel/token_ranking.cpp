@@ -9,6 +9,7 @@
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/known_tensor.h"
+#include "core/tensor/vector_of.h"
 
 namespace simmesh {
 
@@ -94,7 +95,7 @@ void TokenRanking::find_runs() {
     run_.push_back(starts.back());
   }
   if (numbers_.count == 0) return;
-  Tensor sum = known_tensor(summed(nn::index_tensor(lengths)), "runs of tokens");
+  Tensor sum = known_tensor(summed(vector_of<std::int64_t>(lengths)), "runs of tokens");
   if (!sum.has_elements()) {
     // All ranks have as many runs.
     auto own = std::int64_t(order_.size());
@@ -134,7 +135,7 @@ std::vector<bool> TokenRanking::kept_by_place(const nn::ExpertLimits& limits,
   };
   Counts own(static_cast<std::size_t>(layout.numel()), 0);
   each_slot([&](std::size_t, std::size_t at) { ++own[at]; });
-  Tensor sum = known_tensor(summed(nn::index_tensor(own)), "choices of tokens");
+  Tensor sum = known_tensor(summed(vector_of<std::int64_t>(own)), "choices of tokens");
   if (!sum.has_elements()) {
     loads = even_loads(limits, numbers_.count * choices);
     return std::vector<bool>(experts.size(), true);
@@ -160,7 +161,7 @@ std::vector<bool> TokenRanking::kept_by_score(const nn::ExpertLimits& limits,
   for (std::size_t i = 0; i < own.size(); ++i) experts[slot_of(i)] = own[i];
   for (std::size_t i = 0; scores.has_elements() && i < own.size(); ++i)
     whole_scores.mutable_values<double>()[slot_of(i)] = scores.values<double>()[i];
-  Tensor chosen = known_tensor(view(summed(nn::index_tensor(experts)), {numbers_.count, choices}),
+  Tensor chosen = known_tensor(view(summed(vector_of<std::int64_t>(experts)), {numbers_.count, choices}),
                                "choices of tokens");
   Tensor all_scores = summed(whole_scores);
   if (!chosen.has_elements()) {
@@ -183,7 +184,7 @@ nn::RoutingDecision TokenRanking::decide(const nn::Moe& moe, const nn::Routing& 
   std::vector<bool> kept(std::size_t(routing.experts.numel()), true);
   if (limits.capacity == 0) {
     Tensor sum = known_tensor(
-        summed(nn::index_tensor(nn::loads_of(routing.experts, options.experts))), "loads");
+        summed(vector_of<std::int64_t>(nn::loads_of(routing.experts, options.experts))), "loads");
     loads =
         sum.has_elements() ? values_of(sum) : even_loads(limits, numbers_.count * options.top_k);
   } else if (limits.order == nn::DropOrder::probability) {

@@ -7,6 +7,7 @@
 #include "core/ops/kernels/places.h"
 #include "core/ops/shapes/factories.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/vector_of.h"
 #include "sharding/placement/local_shape.h"
 
 namespace simmesh {
@@ -34,12 +35,6 @@ class HeldRows {
  private:
   IndexRuns runs_;
 };
-
-Tensor indices_of(const Places& places, const Shape& shape) {
-  Tensor result = empty(shape, DType::int64);
-  std::copy(places.begin(), places.end(), result.mutable_values<std::int64_t>().begin());
-  return result;
-}
 
 // Returns zeros in place of each row that isn't held. A row of an output is what one index reads.
 Tensor without_absent(const Tensor& found, const Places& places) {
@@ -76,7 +71,7 @@ std::vector<Tensor> looked_up(const LocalCall& call, std::int64_t dim) {
   }
   Places read = places;
   for (std::int64_t& place : read) place = std::max<std::int64_t>(place, 0);
-  Tensor inputs[] = {call.inputs[0], indices_of(read, call.inputs[1].shape())};
+  Tensor inputs[] = {call.inputs[0], vector_of<std::int64_t>(read).view(call.inputs[1].shape())};
   Tensor found = simmesh::call(call.op, inputs, call.attributes)[0];
   return {without_absent(found, places)};
 }

@@ -46,6 +46,24 @@ TEST(SpreadWork, RaisesTheErrorOfAnyProcess) {
   EXPECT_EQ(ending_of_work(fail_in(0)), "process 0 of 3: expected a file");
 }
 
+// A process that asks for a value when another one has no more work would break a contract, or wait
+// for ever.
+TEST(SpreadWork, RaisesAQuestionAtTheEnd) {
+  auto ask_in = [](int process) {
+    return [process]() -> int {
+      WorldSpread& active = *WorldSpread::active();
+      if (active.number() == process) active.of_first("the loss", nullptr);
+      return 0;
+    };
+  };
+  EXPECT_THAT(ending_of_work(ask_in(0)),
+              HasSubstr("expected all processes at the loss (question 1 outside any run), got "
+                        "process 1 at the end of the program"));
+  EXPECT_THAT(ending_of_work(ask_in(1)),
+              HasSubstr("process 1 of 3: expected the end of the program, as in process 0, got the "
+                        "loss (question 1 outside any run): the program takes another way there"));
+}
+
 // A process that is killed would leave the first one waiting.
 TEST(SpreadWork, RaisesTheEndOfAProcess) {
   EXPECT_THAT(ending_of_work([]() -> int {

@@ -24,6 +24,13 @@ TEST(CaseBits, HashesTheBytesInRowMajorOrder) {
             bits_text(tensor_of<std::uint8_t>({4}, {1, 3, 2, 4})));
 }
 
+// A strided tensor's elements would be compared in the order of its storage.
+TEST(CaseBits, KnownElementsAreRowMajor) {
+  Tensor square = tensor_of<std::int32_t>({2, 2}, {1, 2, 3, 4});
+  EXPECT_TRUE(known_rows(square.transpose(0, 1)).is_contiguous());
+  EXPECT_EQ(known_doubles(square.transpose(0, 1)), (std::vector<double>{1, 3, 2, 4}));
+}
+
 TEST(CaseBits, ReadsOneEntryARank) {
   RecordedCase recorded =
       bits_case(R"([{"shape":[2],"hash":"00"},null,{"shape":[],"hash":"01","dtype":"int64"}])");

@@ -1,8 +1,6 @@
 #include <cmath>
 
 #include "core/ops/compute_mode.h"
-#include "core/tensor/convert.h"
-#include "core/tensor/known_tensor.h"
 #include "core/tensor/scalar_value.h"
 #include "training/sharded_training.h"
 #include "verify/case_bits.h"
@@ -136,8 +134,7 @@ void expect_figures(CaseReport& report, std::string_view what, const CaseField& 
 // sum, sum of absolute values, first and last element, in double.
 void expect_summary(CaseReport& report, const std::string& who, const CaseField& expected,
                     const Tensor& tensor, const Tolerance& tolerance) {
-  Tensor rows = converted(known_tensor(tensor.contiguous(), who), DType::float64);
-  auto values = rows.values<double>();
+  std::vector<double> values = known_doubles(tensor);
   double sum = 0, abs_sum = 0;
   for (double value : values) {
     sum += value;

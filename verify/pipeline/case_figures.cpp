@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "core/tensor/convert.h"
 #include "verify/case_bits.h"
 
 namespace simmesh {
@@ -22,12 +21,6 @@ struct SumsOfValues {
     }
   }
 };
-
-std::vector<double> doubles_of(const Tensor& tensor) {
-  Tensor wide = converted(tensor.contiguous(), DType::float64);
-  auto values = wide.values<double>();
-  return {values.begin(), values.end()};
-}
 
 schema::Fields summary_fields() {
   using namespace schema;
@@ -77,8 +70,8 @@ bool FigureTolerance::holds(double expected, double actual, double magnitude) co
 void expect_figures(CaseReport& report, const std::string& what, const CaseField& field,
                     const Tensor& tensor, double tolerance) {
   if (tolerance == 0)
-    report.expect_equal(what, field["hash"].text(), bits_text(tensor.contiguous()));
-  std::vector<double> values = doubles_of(tensor);
+    report.expect_equal(what, field["hash"].text(), bits_text(tensor));
+  std::vector<double> values = known_doubles(tensor);
   FigureCheck check{report, what};
   if (auto listed = field.find("values")) {
     std::vector<CaseField> expected = listed->items();
@@ -97,7 +90,7 @@ void expect_figures(CaseReport& report, const std::string& what, const CaseField
 
 void expect_summary(CaseReport& report, const std::string& what, const CaseField& field,
                     const Tensor& tensor, const FigureTolerance& tolerance) {
-  std::vector<double> values = doubles_of(tensor);
+  std::vector<double> values = known_doubles(tensor);
   SumsOfValues sums(values);
   FigureCheck check{report, what};
   double magnitude = field["abs_sum"].number();

@@ -123,7 +123,7 @@ class ZeroSigns {
 }  // namespace
 
 bool has_bits_but_zero_signs(const Tensor& tensor, const std::string& hash) {
-  Tensor rows = tensor.detach().contiguous();
+  Tensor rows = known_rows(tensor);
   if (bits_text(rows) == hash) return true;
   if (!is_floating_point(rows.dtype()) || rows.numel() == 0) return false;
   ZeroSigns signs(rows);

@@ -17,7 +17,6 @@
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
-#include "core/tensor/known_tensor.h"
 #include "verify/case_bits.h"
 
 namespace simmesh {
@@ -192,7 +191,7 @@ void finish(const InPlaceStep& step, std::vector<Tensor>& tensors) {
 
 // Folds elements into a hash, FNV-1a; a negative zero counts as a positive one.
 void fold_elements(std::uint64_t& hash, const Tensor& tensor) {
-  Tensor rows = known_tensor(tensor.detach().contiguous(), "elements of a case");
+  Tensor rows = known_rows(tensor);
   for (float value : rows.values<float>()) {
     value += 0.0F;
     hash = fnv1a(hash, gsl::as_bytes(gsl::span<const float>(&value, 1)));

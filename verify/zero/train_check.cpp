@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/tensor/convert.h"
-#include "core/tensor/known_tensor.h"
 #include "verify/case_bits.h"
 #include "verify/case_number.h"
 
@@ -19,7 +18,7 @@ std::string hash_of_all(const std::vector<Tensor>& tensors) {
   Tensor all = empty({std::int64_t(bytes)}, DType::uint8);
   std::byte* at = all.mutable_data();
   for (const Tensor& tensor : tensors) {
-    Tensor rows = known_tensor(tensor.contiguous(), "elements of a case");
+    Tensor rows = known_rows(tensor);
     std::memcpy(at, rows.data(), rows.bytes());
     at += rows.bytes();
   }
@@ -131,10 +130,9 @@ void ZeroRankCheck::expect_norm(const CaseField& expected, const std::string& wh
 void ZeroRankCheck::expect_tensor(const std::string& name, const std::optional<CaseField>& hash,
                                   const CaseField& expected, const Tensor& result) {
   std::string who = fmt::format("rank {}: {}", rank_, name);
-  Tensor actual = known_tensor(result.contiguous(), name);
+  Tensor actual = known_rows(result);
   Tensor wanted = values_of(expected);
-  auto values = converted(actual.contiguous(), DType::float64);
-  auto got = values.values<double>();
+  std::vector<double> got = known_doubles(result);
   if (!report_.expect_equal(who + ": count", wanted.numel(), actual.numel())) return;
   auto doubles = wanted.values<double>();
   for (std::size_t i = 0; i < got.size(); ++i)
@@ -147,14 +145,13 @@ void ZeroRankCheck::expect_tensor(const std::string& name, const std::optional<C
 
 void ZeroRankCheck::expect_sum(const std::string& name, const CaseField& expected,
                                const Tensor& actual) {
-  Tensor rows = converted(known_tensor(actual.contiguous(), name), DType::float64);
   double sum = 0, magnitude = 0;
-  for (double value : rows.values<double>()) {
+  for (double value : known_doubles(actual)) {
     sum += value;
     magnitude += std::abs(value);
   }
   double wanted = read_number(expected);
-  double slack = comparison_.atol * double(rows.numel()) + comparison_.params_rtol * magnitude;
+  double slack = comparison_.atol * double(actual.numel()) + comparison_.params_rtol * magnitude;
   bool is_near =
       sum == wanted || std::abs(sum - wanted) <= slack || (std::isnan(sum) && std::isnan(wanted));
   if (!is_near)

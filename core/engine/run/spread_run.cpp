@@ -235,6 +235,11 @@ void SpreadRun::swap_endings(const ProcessBytes& own) {
     std::vector<int> later;
     for (std::size_t i = 0; i < missing.size(); ++i) {
       ProcessFrame frame = frame_from(received[i]);
+      if (frame.run == 0)
+        throw ProcessesApart(fmt::format(
+            "[engine/spread] expected all processes in run {}, got process {} at {}: the program "
+            "takes another way there, so it depends on something else than known data",
+            run_, missing[i], frame.text()));
       if (!keep_ending(missing[i], frame)) later.push_back(missing[i]);
     }
     if (later.empty()) return;

@@ -82,7 +82,7 @@ class SpreadRun {
   };
   // end returns what all processes know: what the owners of ranks say, sums, and the failure of the
   // first rank that failed by itself. Called once, when no rank is left. Raises ProcessLost if one
-  // has ended.
+  // has ended, and ProcessesApart if one isn't in this run.
   Ending end(Ending own);
 
  private:

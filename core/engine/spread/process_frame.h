@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <fmt/format.h>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,11 @@ struct ProcessFrame {
   std::string name = {};
   ProcessBytes payload = {};
 
+  // text is the place in words.
+  std::string text() const {
+    return fmt::format("{} ({} {} {})", name, kind == Kind::question ? "question" : "exchange",
+                       number, run == 0 ? "outside any run" : fmt::format("of run {}", run));
+  }
   // is_at is true for a frame of the same kind, run, number and name.
   bool is_at(const ProcessFrame& place) const {
     return kind == place.kind && run == place.run && number == place.number && name == place.name;

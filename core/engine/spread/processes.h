@@ -21,10 +21,22 @@ struct Parcel {
   bool is_note = false;
 };
 
-// ProcessLost says that another process has ended, and how.
-class ProcessLost : public std::runtime_error {
+// SpreadBroken says why a program that is spread over processes can't go on, whatever it does next.
+class SpreadBroken : public std::runtime_error {
  public:
-  ProcessLost(int process, const std::string& text) : std::runtime_error(text), process_(process) {}
+  using std::runtime_error::runtime_error;
+};
+
+// ProcessesApart says that another process is elsewhere in the program, outside the same run.
+class ProcessesApart : public SpreadBroken {
+ public:
+  using SpreadBroken::SpreadBroken;
+};
+
+// ProcessLost says that another process has ended, and how.
+class ProcessLost : public SpreadBroken {
+ public:
+  ProcessLost(int process, const std::string& text) : SpreadBroken(text), process_(process) {}
 
   // process returns the number of the process that has ended.
   int process() const { return process_; }

@@ -35,10 +35,10 @@ std::optional<ProcessBytes> WorldSpread::of_first(std::string_view name, const P
   for (std::size_t i = 0; i < others.size(); ++i) {
     ProcessFrame theirs = frame_from(told[i]);
     if (!theirs.is_at(here))
-      raise(ErrorKind::runtime_error, "engine/spread",
-            "expected all processes to ask for {} (question {}) after a run, got process {} at {} "
-            "(question {})",
-            here.name, here.number, others[i], theirs.name, theirs.number);
+      throw ProcessesApart(fmt::format(
+          "[engine/spread] expected all processes at {}, got process {} at {}: the program takes "
+          "another way there, so it depends on something else than known data",
+          here.text(), others[i], theirs.text()));
     bool has_bytes = theirs.payload.front() != std::byte{0};
     having += has_bytes ? 1 : 0;
     if (has_bytes) first = std::min(first, others[i]);

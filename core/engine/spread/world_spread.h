@@ -43,7 +43,7 @@ class WorldSpread {
 
   // of_first returns the bytes of the first process that has some, for what a run has left: it has
   // them in one process. All processes call it outside any run; `own` is null where there are none.
-  // nullopt if all processes have some, or none has. Raises a RuntimeError if another process asks
+  // nullopt if all processes have some, or none has. Raises ProcessesApart if another process asks
   // for something else.
   std::optional<ProcessBytes> of_first(std::string_view name, const ProcessBytes* own);
 

@@ -1,7 +1,5 @@
 #include "core/ops/shapes/unfolding.h"
 
-#include <algorithm>
-
 #include "core/gradients/gradient_table.h"
 #include "core/ops/attribute_names.h"
 #include "core/ops/compute_mode.h"
@@ -13,6 +11,7 @@
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
+#include "core/tensor/vector_of.h"
 
 namespace simmesh {
 
@@ -59,8 +58,7 @@ Gradients unfold_gradient(const GradientCall& call) {
   }
   Tensor joined = flatten(movedim(g, -1, windows.dim + 1), windows.dim, windows.dim + 1);
   Places places = window_places(windows, call.output_type().shape[std::size_t(windows.dim)]);
-  Tensor indices = empty({std::int64_t(places.size())}, DType::int64);
-  std::copy(places.begin(), places.end(), indices.mutable_values<std::int64_t>().begin());
+  Tensor indices = vector_of<std::int64_t>(places);
   KeepUnrounded scope(call.is_unfinished(0));
   return {index_add(new_zeros(g, shape), windows.dim, indices, joined)};
 }

@@ -4,6 +4,7 @@
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/sums.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh {
 
@@ -19,7 +20,8 @@ Tensor isclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance) {
 }
 
 bool allclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance) {
-  return all(isclose(a.detach(), b.detach(), tolerance)).values<bool>()[0];
+  Tensor are_close = all(isclose(a.detach(), b.detach(), tolerance));
+  return known_tensor(are_close, "allclose").values<bool>()[0];
 }
 
 }  // namespace simmesh

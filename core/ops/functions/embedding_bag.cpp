@@ -1,6 +1,8 @@
 #include "core/ops/functions/embedding_bag.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "core/check/error.h"
 #include "core/ops/elementwise/comparison.h"
@@ -14,6 +16,8 @@
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/known_tensor.h"
+#include "core/tensor/vector_of.h"
 
 namespace simmesh {
 
@@ -49,6 +53,7 @@ Dims bag_bounds(const Tensor& indices, const EmbeddingBags& bags) {
     return bounds;
   }
   Tensor offsets = converted(bags.offsets.detach(), DType::int64).contiguous();
+  offsets = known_tensor(offsets, "offsets of bags");
   for (std::int64_t offset : offsets.values<std::int64_t>()) bounds.push_back(offset);
   if (!bags.includes_last_offset) bounds.push_back(indices.numel());
   if (bounds.empty() || bounds[0] != 0)
@@ -65,11 +70,10 @@ Dims bag_bounds(const Tensor& indices, const EmbeddingBags& bags) {
 
 // Returns the bag of each index.
 Tensor bags_of(const Dims& bounds) {
-  Tensor result = zeros({bounds.back()}, DType::int64);
-  auto values = result.mutable_values<std::int64_t>();
+  std::vector<std::int64_t> bags(static_cast<std::size_t>(bounds.back()));
   for (std::size_t bag = 0; bag + 1 < bounds.size(); ++bag)
-    std::fill(values.begin() + bounds[bag], values.begin() + bounds[bag + 1], std::int64_t(bag));
-  return result;
+    std::fill(bags.begin() + bounds[bag], bags.begin() + bounds[bag + 1], std::int64_t(bag));
+  return vector_of<std::int64_t>(bags);
 }
 
 Tensor combined(const Tensor& rows, const Tensor& bag, std::int64_t count, BagMode mode) {

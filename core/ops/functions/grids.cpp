@@ -1,6 +1,7 @@
 #include "core/ops/functions/grids.h"
 
-#include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "core/check/error.h"
 #include "core/ops/elementwise/conversion.h"
@@ -9,6 +10,7 @@
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
+#include "core/tensor/vector_of.h"
 
 namespace simmesh {
 
@@ -16,7 +18,7 @@ namespace {
 
 template <class Keeps>
 Tensor triangle_indices(const TriangleOf& triangle, Keeps keeps) {
-  Dims rows, columns;
+  std::vector<std::int64_t> rows, columns;
   for (std::int64_t row = 0; row < triangle.rows; ++row)
     for (std::int64_t column = 0; column < triangle.columns; ++column) {
       if (!keeps(column - row)) continue;
@@ -24,11 +26,8 @@ Tensor triangle_indices(const TriangleOf& triangle, Keeps keeps) {
       columns.push_back(column);
     }
   auto count = std::int64_t(rows.size());
-  Tensor result = empty({2, count}, DType::int64);
-  auto out = result.mutable_values<std::int64_t>();
-  std::copy(rows.begin(), rows.end(), out.begin());
-  std::copy(columns.begin(), columns.end(), out.begin() + count);
-  return result;
+  rows.insert(rows.end(), columns.begin(), columns.end());
+  return vector_of<std::int64_t>(rows).view(Dims{2, count});
 }
 
 }  // namespace

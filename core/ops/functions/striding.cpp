@@ -1,10 +1,13 @@
 #include "core/ops/functions/striding.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "core/check/error.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/shapes/views.h"
+#include "core/tensor/vector_of.h"
 
 namespace simmesh {
 
@@ -26,11 +29,10 @@ std::optional<Dims> order_of(const Tensor& x, DimSpan size, DimSpan strides) {
   return order;
 }
 
-Tensor places_of(DimSpan size, DimSpan strides, std::int64_t offset) {
-  Tensor places = empty({numel(size)}, DType::int64);
-  auto out = places.mutable_values<std::int64_t>();
+std::vector<std::int64_t> places_of(DimSpan size, DimSpan strides, std::int64_t offset) {
+  std::vector<std::int64_t> places(static_cast<std::size_t>(numel(size)));
   Dims at(size.size(), 0);
-  for (std::int64_t& place : out) {
+  for (std::int64_t& place : places) {
     place = offset;
     for (std::size_t dim = 0; dim < size.size(); ++dim) place += at[dim] * strides[dim];
     for (std::size_t dim = size.size(); dim-- > 0;) {
@@ -54,12 +56,12 @@ Tensor as_strided(const Tensor& x, DimSpan size, DimSpan strides,
     raise(ErrorKind::runtime_error, "as_strided",
           "expected the sizes and strides of the dims of {} in any order, got {} and {}",
           to_string(DimSpan(x.shape())), to_string(size), to_string(strides));
-  Tensor places = places_of(size, strides, offset.value_or(0));
-  for (std::int64_t place : places.values<std::int64_t>())
+  std::vector<std::int64_t> places = places_of(size, strides, offset.value_or(0));
+  for (std::int64_t place : places)
     if (place < 0 || place >= x.numel())
       raise(ErrorKind::runtime_error, "as_strided", "expected places among {} elements, got {}",
             x.numel(), place);
-  return reshape(index_select(reshape(x, {-1}), 0, places), size);
+  return reshape(index_select(reshape(x, {-1}), 0, vector_of<std::int64_t>(places)), size);
 }
 
 }  // namespace simmesh

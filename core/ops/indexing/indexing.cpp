@@ -10,6 +10,7 @@
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh {
 
@@ -146,8 +147,11 @@ const Op index_put_op = {
 };
 
 // Returns the places of the elements other than zero in a contiguous tensor of x's shape.
-Places nonzero_places(const Tensor& x) {
-  Tensor flags = converted(x.detach(), DType::boolean).contiguous();
+Tensor nonzero_flags(const Tensor& x) {
+  return converted(x.detach(), DType::boolean).contiguous();
+}
+
+Places true_places(const Tensor& flags) {
   Places found;
   std::int64_t at = 0;
   for (bool flag : flags.values<bool>()) {
@@ -186,7 +190,7 @@ const Op nonzero_static_op = {
           Tensor& rows = outputs[0];
           auto all = rows.mutable_values<std::int64_t>();
           std::fill(all.begin(), all.end(), attributes.get_or(attribute::filler, -1));
-          Places places = nonzero_places(inputs[0]);
+          Places places = true_places(nonzero_flags(inputs[0]));
           write_rows(places, inputs[0].shape(), rows);
           outputs[1].mutable_values<std::int64_t>()[0] = std::int64_t(places.size());
         },
@@ -250,9 +254,9 @@ Tensor nonzero(const Tensor& x) {
     std::vector<Tensor> all = call_nonzero_static(x, x.numel(), -1);
     return all[0].narrow({.dim = 0, .start = 0, .length = item(all[1]).as<std::int64_t>()});
   }
-  Places places = nonzero_places(x);
+  Places places = true_places(known_tensor(nonzero_flags(x), "nonzero"));
   Tensor rows = empty({std::int64_t(places.size()), x.dim()}, DType::int64);
-  write_rows(places, x.shape(), rows);
+  if (rows.has_elements()) write_rows(places, x.shape(), rows);
   return rows;
 }
 

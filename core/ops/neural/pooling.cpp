@@ -15,6 +15,7 @@
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/vector_of.h"
 
 namespace simmesh {
 
@@ -146,15 +147,9 @@ struct WindowPlaces {
   std::vector<double> divisors;
 
   std::int64_t windows() const { return std::int64_t(divisors.size()); }
-  Tensor place_tensor() const {
-    Tensor result = empty({std::int64_t(places.size())}, DType::int64);
-    std::copy(places.begin(), places.end(), result.mutable_values<std::int64_t>().begin());
-    return result;
-  }
+  Tensor place_tensor() const { return vector_of<std::int64_t>(places); }
   Tensor divisor_tensor(DType dtype) const {
-    Tensor result = empty({windows()}, DType::float64);
-    std::copy(divisors.begin(), divisors.end(), result.mutable_values<double>().begin());
-    return converted(result, dtype);
+    return converted(vector_of<double>(divisors), dtype);
   }
 };
 

@@ -75,6 +75,50 @@ TEST(ShapesOnly, FiguresAndScheduleAreThoseOfTheWorldWithData) {
   }
 }
 
+// A program that uses memory it gave back would pass where it has no memory.
+TEST(ShapesOnly, AFreedStorageIsRefusedAsWithData) {
+  using Use = void (*)(Tensor&);
+  const Use uses[] = {[](Tensor& freed) { add(freed, 1); },
+                      [](Tensor& freed) { freed.clone(); },
+                      [](Tensor& freed) { freed.transpose(0, 1).clone(); },
+                      [](Tensor& freed) {
+                        Tensor other = zeros({2, 3}, DType::float32);
+                        copy_(other, freed);
+                      },
+                      [](Tensor& freed) {
+                        Tensor other = zeros({2, 3}, DType::float32);
+                        copy_(freed, other);
+                      },
+                      [](Tensor& freed) {
+                        Tensor other = zeros({2, 3}, DType::float32);
+                        adopt_(other, freed);
+                      }};
+  for (Use use : uses)
+    for (bool shapes_only : {false, true}) {
+      Outcome outcome = World({.ranks = 1, .shapes_only = shapes_only}).run([&](Rank&) {
+        Tensor x = zeros({2, 3}, DType::float32);
+        x.storage()->free();
+        use(x);
+      });
+      EXPECT_THAT(outcome.ok() ? "no error" : outcome.failure->message,
+                  HasSubstr("expected a tensor with data, got one whose storage of 24 bytes was "
+                            "freed"));
+    }
+}
+
+// A freed tensor that gets the elements of another one has memory again.
+TEST(ShapesOnly, AFreedStorageThatAdoptsIsThereAgain) {
+  for (bool shapes_only : {false, true}) {
+    Outcome outcome = World({.ranks = 1, .shapes_only = shapes_only}).run([](Rank& rank) {
+      Tensor x = zeros({2, 3}, DType::float32), other = ones({2, 3}, DType::float32);
+      x.storage()->free();
+      adopt_(x, other);
+      rank.record(add(x, 1));
+    });
+    EXPECT_TRUE(outcome.ok()) << report(outcome);
+  }
+}
+
 // A tensor that no machine could hold is charged in full and costs no memory here.
 TEST(ShapesOnly, TensorsAreChargedAndTakeNoBytes) {
   constexpr std::int64_t elements = std::int64_t(1) << 45;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <limits>
 
+#include "core/tensor/vector_of.h"
 #include "tests/expect_error.h"
 
 namespace simmesh::nn {
@@ -70,8 +71,8 @@ TEST(MoeRouting, RefusesExpertsOutOfRange) {
 }
 
 TEST(MoeRouting, MakesIndices) {
-  EXPECT_TRUE(same_bits(index_tensor({3, 1}), tensor_of<std::int64_t>({2}, {3, 1})));
-  EXPECT_EQ(index_tensor({}).size(0), 0);
+  EXPECT_TRUE(same_bits(vector_of<std::int64_t>({3, 1}), tensor_of<std::int64_t>({2}, {3, 1})));
+  EXPECT_EQ(empty({0}, DType::int64).size(0), 0);
 }
 
 }  // namespace

@@ -3,7 +3,17 @@
 #include <gtest/gtest.h>
 
 #include "core/engine/world.h"
+#include "core/ops/elementwise/comparison.h"
+#include "core/ops/functions/closeness.h"
+#include "core/ops/functions/embedding_bag.h"
+#include "core/ops/functions/grids.h"
+#include "core/ops/functions/striding.h"
+#include "core/ops/indexing/indexing.h"
+#include "core/ops/neural/pooling.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
 #include "core/tensor/scalar_value.h"
+#include "core/tensor/vector_of.h"
 #include "tests/core/engine/spread/run_spread.h"
 
 namespace simmesh {
@@ -43,6 +53,25 @@ TEST(KnownTensor, AGhostsValuesAreAnErrorUntilTheyAreKnown) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("known_tensor"), std::string::npos) << text;
+}
+
+// Functions of the library that go on by elements, or write some of their own, would find none.
+TEST(KnownTensor, FunctionsThatReadElementsRunInGhosts) {
+  auto body = [](Rank& rank) {
+    Tensor x = full(Dims{3, 4}, DType::float32, double(rank.id()));
+    Tensor flags = eq(as_strided(x, Dims{6}, Dims{2}, 1), 1);
+    rank.record(nonzero(flags));
+    rank.record(masked_select(x, ones({3, 4}, DType::boolean)));
+    rank.record(tril_indices({.rows = 3, .columns = 2}));
+    rank.record(avg_pool2d(reshape(x, {1, 3, 4}), {.kernel = {2, 2}}));
+    Tensor bags = vector_of<std::int64_t>({0, 2});
+    rank.record(embedding_bag(vector_of<std::int64_t>({2, 1, 0, 2}), x, {.offsets = bags}));
+    if (allclose(x, zeros({3, 4}, DType::float32))) rank.record(x);
+  };
+  auto run = [&] { return both_hashes(World({.ranks = 3}).run(body)); };
+  std::string alone = run();
+  EXPECT_EQ(alone.find("failed"), std::string::npos) << alone;
+  EXPECT_EQ(run_spread(2, [&](WorldSpread&) { return run(); }), alone);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "collectives/collectives.h"
 #include "core/nn/moe_routing.h"
+#include "core/tensor/vector_of.h"
 #include "testing/gtest.h"
 #include "tests/expect_error.h"
 
@@ -35,7 +36,7 @@ Exchanged exchanged(const ProcessGroup& group, const RowRoute& route, std::int64
       names.push_back(group.rank() * 10000 + rank * 100 + i);
   }
   RowExchange exchange(group, route);
-  Tensor rows = exchange(nn::index_tensor(names), sent, came);
+  Tensor rows = exchange(vector_of<std::int64_t>(names), sent, came);
   return {rows, exchange.messages()};
 }
 
@@ -54,7 +55,7 @@ SIMMESH_TEST_P(RowExchangeTest, ARouteChangesNoBit, {.mesh = {12}, .schedules = 
 INSTANTIATE_TEST_SUITE_P(Nodes, RowExchangeTest, ::testing::Values(1, 2, 3, 4, 6, 12));
 
 std::int64_t over_ranks(const ProcessGroup& group, std::int64_t own) {
-  return all_reduce(nn::index_tensor({own}), ReduceOp::sum, group).values<std::int64_t>()[0];
+  return all_reduce(vector_of<std::int64_t>({own}), ReduceOp::sum, group).values<std::int64_t>()[0];
 }
 
 // Where all ranks send to all, 12 ranks in nodes of 4 cross nodes in 12 * 8 messages, and by nodes
@@ -66,14 +67,14 @@ SIMMESH_TEST(RowExchange, ByNodesFewerMessagesCross, {.mesh = {12}, .schedules =
   Dims ones(12, 1);
   auto messages = [&](const RowRoute& route) {
     RowExchange exchange(group, route);
-    exchange(nn::index_tensor(names), ones, ones);
+    exchange(vector_of<std::int64_t>(names), ones, ones);
     return exchange.messages();
   };
   std::int64_t crossing = over_ranks(group, messages(flat).between);
   std::int64_t fewer = over_ranks(group, messages(by_nodes).between);
-  EXPECT_SAME_BITS(nn::index_tensor({crossing, fewer}), nn::index_tensor({12 * 8, 12 * 2}));
+  EXPECT_SAME_BITS(vector_of<std::int64_t>({crossing, fewer}), vector_of<std::int64_t>({12 * 8, 12 * 2}));
   std::int64_t inside = over_ranks(group, messages(flat).inside);
-  EXPECT_SAME_BITS(nn::index_tensor({inside}), nn::index_tensor({12 * 3}));
+  EXPECT_SAME_BITS(vector_of<std::int64_t>({inside}), vector_of<std::int64_t>({12 * 3}));
 }
 
 // However rows are spread, a route by nodes never crosses nodes in more messages.

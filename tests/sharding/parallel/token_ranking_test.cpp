@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "collectives/collectives.h"
+#include "core/tensor/vector_of.h"
 #include "testing/gtest.h"
 #include "tests/expect_error.h"
 
@@ -21,7 +22,7 @@ struct ChoiceCase {
   std::int64_t tokens, top_k;
   Numbers experts;
 
-  Tensor chosen() const { return nn::index_tensor(experts).view(DimSpan({tokens, top_k})); }
+  Tensor chosen() const { return vector_of<std::int64_t>(experts).view(DimSpan({tokens, top_k})); }
   Tensor scores() const {
     Tensor result = empty({tokens, top_k}, DType::float32);
     auto values = result.mutable_values<float>();

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include "core/ops/compute_mode.h"
-#include "core/tensor/convert.h"
-#include "core/tensor/known_tensor.h"
 #include "sharding/dtensor/dtensor.h"
 #include "verify/case_bits.h"
 #include "verify/case_number.h"
@@ -28,13 +26,6 @@ void normalise(Tensor& tensor, Bits sign, Bits infinity, Bits quiet) {
     if (magnitude == 0) bits[i] = 0;
     if (magnitude > infinity) bits[i] = quiet;
   }
-}
-
-std::vector<double> doubles_of(const Tensor& tensor) {
-  Tensor known = known_tensor(tensor.detach().contiguous(), "elements of a case");
-  Tensor wide = converted(known, DType::float64);
-  auto values = wide.values<double>();
-  return {values.begin(), values.end()};
 }
 
 bool is_close(double expected, double actual, const Closeness& closeness) {
@@ -96,7 +87,7 @@ void require_contents(const CaseField& field, const RecordedResult& result) {
 
 std::string difference_in_values(const std::vector<double>& expected, const Tensor& tensor,
                                  const Closeness& closeness) {
-  std::vector<double> actual = doubles_of(tensor);
+  std::vector<double> actual = known_doubles(tensor);
   if (expected.size() != actual.size())
     return fmt::format("expected {} values, got {}", expected.size(), actual.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
@@ -112,7 +103,7 @@ bool same_value(const PythonValue& expected, const PythonValue& actual) {
 
 std::string difference_in_values(const Tensor& expected, const Tensor& tensor,
                                  const Closeness& closeness) {
-  return difference_in_values(doubles_of(expected), tensor, closeness);
+  return difference_in_values(known_doubles(expected), tensor, closeness);
 }
 
 Schema case_placements_schema() {
@@ -204,7 +195,7 @@ ActualResult result_of(const PythonValue& value) {
 }
 
 std::string bits_without_signs_of_zero(const Tensor& tensor) {
-  Tensor copy = known_tensor(tensor.detach().contiguous(), "elements of a case").clone();
+  Tensor copy = known_rows(tensor).clone();
   if (!copy.has_elements() || copy.numel() == 0) return bits_text(copy);
   switch (copy.dtype()) {
     case DType::float64:

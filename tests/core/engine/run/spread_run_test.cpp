@@ -143,6 +143,18 @@ TEST(SpreadRun, ProcessesThatWaitForOneAnotherAreAnError) {
   EXPECT_NE(text.find("the program takes another way there"), std::string::npos) << text;
 }
 
+// A process that asks for a value of a run while another one is in the next run would wait for ever.
+TEST(SpreadRun, AProcessThatIsInNoRunIsAnError) {
+  for (int asking : {0, 1}) {
+    std::string text = run_spread(2, [&](WorldSpread& spread) {
+      if (spread.number() == asking) spread.of_first("the loss", nullptr);
+      World({.ranks = 2}).run([](Rank&) {});
+      return std::string("went on");
+    });
+    EXPECT_NE(text.find("the program takes another way there"), std::string::npos) << text;
+  }
+}
+
 // A process that is killed while ranks run would leave the others waiting.
 TEST(SpreadRun, AKilledProcessEndsTheRun) {
   std::string text = run_spread(3, [](WorldSpread& spread) {

@@ -19,5 +19,14 @@ TEST(ProcessFrame, KeepsItsPlace) {
     EXPECT_FALSE(came.is_at(other));
 }
 
+// An error of processes that have gone apart would not say where they are.
+TEST(ProcessFrame, SaysWhereItIs) {
+  ProcessFrame frame{.run = 3, .number = 7, .name = "the loss"};
+  EXPECT_EQ(frame.text(), "the loss (exchange 7 of run 3)");
+  frame.kind = ProcessFrame::Kind::question;
+  frame.run = 0;
+  EXPECT_EQ(frame.text(), "the loss (question 7 outside any run)");
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -9,6 +9,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh {
 
@@ -55,7 +56,7 @@ Tensor to(const Tensor& x, DType dtype) {
 }
 
 Number item(const Tensor& x) {
-  Tensor element = call_one(item_op, {x.detach()}).local_part();
+  Tensor element = known_tensor(call_one(item_op, {x.detach()}).local_part(), "item");
   return visit_dtype(element.dtype(), [&]<class T>(T) -> Number {
     if constexpr (std::is_integral_v<T>)
       return element.values<T>()[0];

@@ -12,7 +12,8 @@ namespace simmesh {
 Tensor to(const Tensor& x, DType dtype);
 
 // item returns the one element of a tensor of any shape; for a distributed tensor every rank of its
-// mesh gets it. Raises a RuntimeError for a tensor of more elements or none.
+// mesh gets it, and all processes over which a run is spread. Raises a RuntimeError for a tensor of
+// more elements or none.
 Number item(const Tensor& x);
 
 // converted_unrounded is converted(); in a scope of KeepUnrounded it also takes the unrounded sums

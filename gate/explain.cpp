@@ -275,6 +275,7 @@ std::string explain(const GateFile& gate) {
   world.word("release", to_string(gate.world.release));
   world.add("shapes_only", gate.world.shapes_only);
   world.add("fold", gate.world.fold);
+  world.word("seats", gate.world.seats_are_processes ? "processes" : "fibers");
   TomlTable arithmetic("arithmetic");
   arithmetic.word("mode", gate.arithmetic);
   return text + mesh.text() + world.text() + model_text(gate.model) + data_text(gate) +

@@ -6,6 +6,7 @@
 
 #include "core/check/join_text.h"
 #include "core/check/read_file.h"
+#include "core/engine/spread/socket_processes.h"
 #include "core/nn/moe.h"
 #include "gate/fit.h"
 #include "gate/tables/muon.h"
@@ -329,6 +330,10 @@ void check_balance(GateTable& top, const GateFile& gate, const nn::Moe::Options&
 
 // Refuses what a world of shapes only, or a folded one, can't do.
 void check_world(GateTable& top, const GateFile& gate) {
+  if (gate.world.seats_are_processes && gate.ranks() > SocketProcesses::processes_max)
+    top.table("world")->reject_value(
+        "seats", fmt::format("\"fibers\" for more than {} ranks", SocketProcesses::processes_max),
+        fmt::format("\"processes\" for {}", gate.ranks()));
   if (!gate.world.shapes_only) return;
   constexpr std::string_view needs_data = "no such key in a gate with world.shapes_only";
   nn::ModelNode node = model_node(gate.model, gate.model_use());

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/error.h"
 #include "core/check/join_text.h"
 #include "core/check/shell_word.h"
+#include "core/engine/spread/spread_work.h"
 #include "core/engine/spread/world_spread.h"
 #include "gate/check_kind.h"
 #include "gate/checked_run.h"
@@ -117,10 +119,8 @@ void check_leak(CheckedRun& checked) {
   checked.add("leak", live == 0, "0 live tensors at the end", std::to_string(live));
 }
 
-}  // namespace
-
-GateResult run_gate(const GateFile& gate, const GateRunOptions& options,
-                    const TraceFolders& folders, GateRecords* records) {
+GateResult run_on_seats(const GateFile& gate, const GateRunOptions& options,
+                        const TraceFolders& folders, GateRecords* records) {
   GateResult result;
   result.file = gate.file;
   result.title = gate.title;
@@ -138,6 +138,30 @@ GateResult run_gate(const GateFile& gate, const GateRunOptions& options,
     check_leak(checked);
   }
   if (result.failed() > 0) result.reproduce = reproduce_line(gate, options);
+  return result;
+}
+
+}  // namespace
+
+void run_on_process_seats(const GateFile& gate, const std::function<void()>& work) {
+  if (!gate.world.seats_are_processes || WorldSpread::active() || gate.ranks() == 1) return work();
+  run_in_processes(gate.ranks(), [&] {
+    work();
+    return 0;
+  });
+}
+
+void expect_process_seats(const GateFile& gate, const RunWords& words, std::int64_t jobs) {
+  if (!gate.world.seats_are_processes || (words.threads == 1 && jobs == 1)) return;
+  raise(ErrorKind::value_error, "gate/seats",
+        "expected no {} with world.seats = \"processes\" of {}: each of its ranks is a process",
+        words.threads > 1 ? "--threads" : "--jobs", gate.file);
+}
+
+GateResult run_gate(const GateFile& gate, const GateRunOptions& options,
+                    const TraceFolders& folders, GateRecords* records) {
+  GateResult result;
+  run_on_process_seats(gate, [&] { result = run_on_seats(gate, options, folders, records); });
   return result;
 }
 

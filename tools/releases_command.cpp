@@ -5,6 +5,7 @@
 #include "core/engine/ordered_jobs.h"
 #include "core/release/release_page.h"
 #include "gate/compare_releases.h"
+#include "gate/run_gate.h"
 #include "tools/commands.h"
 #include "tools/gate_memory_check.h"
 #include "tools/run_options.h"
@@ -32,6 +33,7 @@ void compare_gates(const ReleasesArguments& arguments, const RunWords& options,
     gates.push_back(read_gate(arguments.paths[i]));
     places.push_back(i);
   }
+  for (const GateFile& gate : gates) expect_process_seats(gate, options, arguments.run.jobs);
   for (const GateFile& gate : gates)
     expect_memory_of(gate, std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
   run_ordered<ReleaseComparison>(

@@ -111,6 +111,15 @@ void expect_runnable(const std::vector<GateFile>& gates, const RunWords& options
   for (const GateFile& gate : gates) expect_memory_of(gate, worlds);
 }
 
+// Processes that MPI has started may not fork.
+void expect_no_process_seats(const std::vector<GateFile>& gates) {
+  for (const GateFile& gate : gates)
+    if (gate.world.seats_are_processes)
+      raise(ErrorKind::value_error, "tools/run",
+            "expected --spread under mpirun for world.seats = \"processes\" of {}, got it without",
+            gate.file);
+}
+
 // Each process runs one gate at a time. What one process would write of all gates is refused.
 ShardResults run_in_crew(Crew& crew, const RunArguments& arguments, const RunWords& options) {
   ShardResults keeps = arguments.shard.begin_in_crew();
@@ -122,6 +131,7 @@ ShardResults run_in_crew(Crew& crew, const RunArguments& arguments, const RunWor
   if (crew.rank() == 0) arguments.findings.begin();
   std::vector<GateFile> gates = read_gates(arguments);
   expect_runnable(gates, options, crew.size());
+  expect_no_process_seats(gates);
   keeps.jobs = gates.size();
   keeps.inputs = input_hash(arguments.paths);
   for (std::uint64_t i; (i = crew.next(gates.size())) < gates.size();)
@@ -191,6 +201,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
     return 0;
   }
   arguments.spread.expect_possible(options, arguments.run.jobs);
+  for (const GateFile& gate : gates) expect_process_seats(gate, options, arguments.run.jobs);
   if (!options.trace_file.empty() && gates.size() != 1)
     raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
   expect_recordable(arguments.folders, gates);

@@ -2,8 +2,8 @@
 
 #include "core/check/error.h"
 #include "core/engine/spread/socket_processes.h"
+#include "core/engine/spread/spread_work.h"
 #include "tools/crew/crew.h"
-#include "tools/spread_work.h"
 #include "tools/whole_number.h"
 
 namespace simmesh {

@@ -23,8 +23,8 @@ inline std::uint64_t fnv1a(std::uint64_t hash, gsl::span<const std::byte> bytes)
   return hash;
 }
 
-// known_rows returns the elements of a tensor that a rank has left, contiguous, as all processes know
-// them over which ranks are spread; known_doubles returns them as doubles.
+// known_rows returns the elements of a tensor that a rank has left, contiguous, as all processes
+// know them over which ranks are spread; known_doubles returns them as doubles.
 Tensor known_rows(const Tensor& tensor);
 std::vector<double> known_doubles(const Tensor& tensor);
 

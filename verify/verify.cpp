@@ -12,7 +12,7 @@
 #include "core/check/one_line.h"
 #include "core/check/shell_word.h"
 #include "core/engine/ordered_jobs.h"
-#include "core/engine/spread/processes.h"
+#include "core/engine/spread/world_spread.h"
 #include "verify/case_files.h"
 #include "verify/case_kind.h"
 #include "verify/schema_check.h"
@@ -129,6 +129,8 @@ VerifyResult verify(const VerifyRequest& request) {
   std::uint64_t count = request.next_job ? all : request.shard.jobs_of(all);
   if (!request.options.trace_file.empty() && count != 1)
     raise(ErrorKind::value_error, "verify", "expected one case to trace, got {}", count);
+  // Cases expect errors, which their bodies catch.
+  if (WorldSpread* spread = WorldSpread::active()) spread->tell_errors();
   VerifyResult result;
   result.disputed_left_out = files.disputed_left_out;
   if (request.keeps) keep_about(*request.keeps, files, all, request.fail_fast);

@@ -41,5 +41,4 @@ std::vector<ExpertTokens> assign_tokens(const Tensor& chosen, const ExpertLimits
 // functions above it raises an IndexError for an expert that isn't there.
 std::vector<std::int64_t> loads_of(const Tensor& chosen, std::int64_t experts);
 
-
 }  // namespace simmesh::nn

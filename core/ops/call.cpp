@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/engine/run/known.h"
 #include "core/memory/data_mode.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/input_conversion.h"
@@ -75,10 +76,12 @@ void run_kernel(const OpCall& call, gsl::span<const Tensor> inputs, gsl::span<Te
   const OpObserver::Observe* observe = OpObserver::active();
   Ledger::Uncharged workspace;
   if (observe) (*observe)(call.op, OpObserver::Moment::before);
-  if (!DataMode::shapes_only())
-    call.op.kernel(inputs, call.attributes, outputs);
-  else
-    require_bytes(inputs);
+  tell_error(call.op.name, [&] {
+    if (DataMode::shapes_only())
+      require_bytes(inputs);
+    else
+      call.op.kernel(inputs, call.attributes, outputs);
+  });
   if (observe) (*observe)(call.op, OpObserver::Moment::after);
 }
 

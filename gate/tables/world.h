@@ -17,6 +17,9 @@ struct GateWorld {
   // Only the first and the last rank run, and stand for all. It needs shapes_only. See
   // WorldOptions::fold.
   bool fold = false;
+  // Each rank of the mesh is a process of this machine instead of a fiber, in run_gate. No result
+  // depends on it.
+  bool seats_are_processes = false;
 
   // ranks_max is the largest number of ranks, and elements_max that of the elements of all
   // parameters and of the batches of all steps.

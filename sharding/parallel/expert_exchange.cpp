@@ -85,7 +85,8 @@ TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group,
                                     own_counts_.begin() + theirs.start + theirs.length,
                                     std::int64_t{0}));
   }
-  Tensor came = (*exchange_)(vector_of<std::int64_t>(flat), splits.input, splits.output).contiguous();
+  Tensor came =
+      (*exchange_)(vector_of<std::int64_t>(flat), splits.input, splits.output).contiguous();
   owner_counts_.assign(std::size_t(own.length), 0);
   take_counts(received_counts(came, own_counts_, choices_));
 }
@@ -157,9 +158,9 @@ std::vector<Tensor> TokenReplicas::to_tokens(const std::vector<Tensor>& rows) co
 ColumnExchange::ColumnExchange(const ExpertRows& rows, TokenExchange tokens,
                                const ProcessGroup& columns)
     : tokens_(std::move(tokens)), columns_(columns), width_(rows.width), dtype_(rows.dtype) {
-  Tensor all =
-      known_tensor(all_gather(vector_of<std::int64_t>(tokens_.owner_counts()), {.dim = 0}, columns_),
-                   "rows of columns");
+  Tensor all = known_tensor(
+      all_gather(vector_of<std::int64_t>(tokens_.owner_counts()), {.dim = 0}, columns_),
+      "rows of columns");
   for (std::int64_t rank = 0; !all.has_elements() && rank < columns_.size(); ++rank)
     counts_.insert(counts_.end(), tokens_.owner_counts().begin(), tokens_.owner_counts().end());
   if (!all.has_elements()) return;

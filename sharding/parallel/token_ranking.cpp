@@ -161,8 +161,9 @@ std::vector<bool> TokenRanking::kept_by_score(const nn::ExpertLimits& limits,
   for (std::size_t i = 0; i < own.size(); ++i) experts[slot_of(i)] = own[i];
   for (std::size_t i = 0; scores.has_elements() && i < own.size(); ++i)
     whole_scores.mutable_values<double>()[slot_of(i)] = scores.values<double>()[i];
-  Tensor chosen = known_tensor(view(summed(vector_of<std::int64_t>(experts)), {numbers_.count, choices}),
-                               "choices of tokens");
+  Tensor chosen =
+      known_tensor(view(summed(vector_of<std::int64_t>(experts)), {numbers_.count, choices}),
+                   "choices of tokens");
   Tensor all_scores = summed(whole_scores);
   if (!chosen.has_elements()) {
     loads = even_loads(limits, numbers_.count * choices);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/engine/run/known.h"
 #include "core/ops/call.h"
 #include "core/ops/kernels/places.h"
 #include "core/ops/shapes/factories.h"
@@ -62,10 +63,15 @@ std::vector<Tensor> looked_up(const LocalCall& call, std::int64_t dim) {
                             [dim](const Placement& one) { return one.splits(dim); });
   if (!is_cut) return simmesh::call(call.op, call.inputs, call.attributes);
   HeldRows held(table, dim);
-  Places places = checked_indices(
-      call.inputs[1], {.dim = dim, .size = table.shape[std::size_t(dim)], .where = call.op.name});
+  Places places;
+  auto read_places = [&] {
+    places = checked_indices(
+        call.inputs[1], {.dim = dim, .size = table.shape[std::size_t(dim)], .where = call.op.name});
+  };
+  tell_error(call.op.name, read_places);
+  if (places.empty()) read_places();
   for (std::int64_t& place : places) place = held.place_of(place);
-  if (held.count() == 0 || !call.inputs[1].has_elements()) {
+  if (held.count() == 0) {
     TensorTypes types = infer_types(call.op, types_of(call.inputs), call.attributes);
     return {zeros(types[0].shape, types[0].dtype)};
   }

@@ -69,8 +69,7 @@ bool FigureTolerance::holds(double expected, double actual, double magnitude) co
 
 void expect_figures(CaseReport& report, const std::string& what, const CaseField& field,
                     const Tensor& tensor, double tolerance) {
-  if (tolerance == 0)
-    report.expect_equal(what, field["hash"].text(), bits_text(tensor));
+  if (tolerance == 0) report.expect_equal(what, field["hash"].text(), bits_text(tensor));
   std::vector<double> values = known_doubles(tensor);
   FigureCheck check{report, what};
   if (auto listed = field.find("values")) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/engine/spread/world_spread.h"
+
 namespace simmesh {
 
 // known_text returns a text that a rank finds out from its data. In a run that is spread over
@@ -12,6 +14,19 @@ namespace simmesh {
 // All processes call known_text at the same place of the rank, and `find_out` itself calls no
 // collective. `name` is for the error if they don't.
 std::string known_text(std::string_view name, const std::function<std::string()>& find_out);
+
+// tell_error does work whose errors depend on elements. In a spread program that tells errors (see
+// WorldSpread::tell_errors) only the owner of the rank does it, and its error is raised in all
+// processes, which call tell_error as they call known_text. Anywhere else it only does the work.
+template <class Work>
+void tell_error(std::string_view name, Work&& work) {
+  if (WorldSpread* spread = WorldSpread::active(); !spread || !spread->tells_errors()) [[likely]]
+    return work();
+  known_text(name, [&work] {
+    work();
+    return std::string();
+  });
+}
 
 // KnownScope marks code that only the owner of a rank runs, and whose values the program doesn't go
 // on by: there nothing is told.

@@ -140,8 +140,15 @@ void SpreadRun::see(int process, ProcessFrame& frame, std::string_view name) {
   ProcessFrame here = place(ProcessFrame::Kind::exchange, name);
   if (frame.is_at(here)) return;
   is_over_ = true;
-  if (keep_ending(process, frame) || frame.kind == ProcessFrame::Kind::failure) {
+  bool has_ended = keep_ending(process, frame);
+  if (has_ended || frame.kind == ProcessFrame::Kind::failure) {
     is_told_ = true;
+    if (has_ended)
+      apart_ = fmt::format(
+          "[engine/spread] expected all processes to be at exchange {}, {}, got the end of process "
+          "{}: the program takes another way there, so it depends on something else than known "
+          "data",
+          here.number, here.name, process);
     end_rank();
   }
   refuse_place(process, frame, here);
@@ -208,7 +215,7 @@ ProcessBytes SpreadRun::ending_bytes(const Ending& own) const {
   }
   MessageWriter writer;
   writer.put(facts);
-  writer.put_text(own.failure ? own.failure->message : "");
+  writer.put_text(own.failure ? own.failure->message : apart_);
   writer.put_text(own.failure ? own.failure->details : "");
   writer.put_text(own.failure && own.failure->exception ? message_of(own.failure->exception) : "");
   for (RankId id = 0; id < own.hashes.size(); ++id)
@@ -253,6 +260,7 @@ SpreadRun::Ending SpreadRun::end(Ending own) {
   swap_endings(ending_bytes(own));
   Ending all{.hashes = own.hashes, .peak_bytes = own.peak_bytes};
   std::optional<Failure> told;
+  std::string apart;
   for (int i = 0; i < processes(); ++i) {
     MessageReader reader(endings_[std::size_t(i)]);
     auto facts = reader.get<EndingFacts>();
@@ -261,6 +269,7 @@ SpreadRun::Ending SpreadRun::end(Ending own) {
     failure.details = reader.get_text();
     std::string error = reader.get_text();
     if (!error.empty()) failure.exception = error_from(facts.error_kind, error);
+    if (!facts.failed && apart.empty()) apart = failure.message;
     std::optional<Failure>& first = facts.is_told ? told : all.failure;
     if (facts.failed && (!first || failure.rank < first->rank)) first = std::move(failure);
     all.copies_on_write += facts.copies_on_write;
@@ -271,6 +280,8 @@ SpreadRun::Ending SpreadRun::end(Ending own) {
       }
   }
   if (!all.failure) all.failure = std::move(told);
+  // A process that another one's end has stopped is the only one to know.
+  if (!all.failure && !apart.empty()) all.failure = Failure{.message = apart};
   bool is_own = own.failure && (!all.failure || (own.failure->rank == all.failure->rank &&
                                                  own.failure->message == all.failure->message));
   if (is_own) all.failure = std::move(own.failure);

@@ -111,6 +111,7 @@ class SpreadRun {
   bool is_over_ = false;
   // True if the run is over because of what came from another process.
   bool is_told_ = false;
+  std::string apart_;  // says where the run was when another process had ended; else empty
   std::vector<std::uint64_t> sent_;    // the last exchange in which each process was sent something
   std::vector<ProcessBytes> endings_;  // by process; empty until they have come
   std::exception_ptr lost_;

@@ -38,6 +38,12 @@ class WorldSpread {
   // owner_of returns the owner of a rank. Raises a ValueError for one that isn't there.
   int owner_of(const RankOfWorld& rank) const;
 
+  // tell_errors lets the owner of a rank tell the others the error of each operator, for programs
+  // that catch errors which elements have caused and go on. It costs an exchange for each operator;
+  // without it such an error ends the run. All processes call it.
+  void tell_errors() { tells_errors_ = true; }
+  bool tells_errors() const { return tells_errors_; }
+
   // next_run numbers the runs of the program, from 1 on. All processes count alike.
   std::uint32_t next_run() { return ++runs_; }
 
@@ -62,6 +68,7 @@ class WorldSpread {
   OwnerOf owner_of_;
   std::uint32_t runs_ = 0;
   std::uint64_t questions_ = 0;
+  bool tells_errors_ = false;
 };
 
 // SpreadScope spreads the Worlds that run in its scope. One thread of the program makes scopes and

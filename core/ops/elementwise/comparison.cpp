@@ -4,6 +4,7 @@
 #include "core/ops/call.h"
 #include "core/ops/kernels/pointwise_op.h"
 #include "core/ops/op_list.h"
+#include "core/tensor/known_tensor.h"
 
 namespace simmesh {
 
@@ -60,7 +61,8 @@ Tensor ge(const Tensor& a, const Tensor& b) { return call_one(ge_op, {a, b}); }
 Tensor ge(const Tensor& a, Number b) { return call_one(ge_op, {a}, with_other(b)); }
 
 bool equal(const Tensor& a, const Tensor& b) {
-  return call_one(equal_op, {a.detach(), b.detach()}).local_part().values<bool>()[0];
+  Tensor is_equal = call_one(equal_op, {a.detach(), b.detach()}).local_part();
+  return known_tensor(is_equal, "equal").values<bool>()[0];
 }
 
 void comparison_ops(OpList& ops) {

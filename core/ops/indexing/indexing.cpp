@@ -147,9 +147,7 @@ const Op index_put_op = {
 };
 
 // Returns the places of the elements other than zero in a contiguous tensor of x's shape.
-Tensor nonzero_flags(const Tensor& x) {
-  return converted(x.detach(), DType::boolean).contiguous();
-}
+Tensor nonzero_flags(const Tensor& x) { return converted(x.detach(), DType::boolean).contiguous(); }
 
 Places true_places(const Tensor& flags) {
   Places found;

@@ -148,9 +148,7 @@ struct WindowPlaces {
 
   std::int64_t windows() const { return std::int64_t(divisors.size()); }
   Tensor place_tensor() const { return vector_of<std::int64_t>(places); }
-  Tensor divisor_tensor(DType dtype) const {
-    return converted(vector_of<double>(divisors), dtype);
-  }
+  Tensor divisor_tensor(DType dtype) const { return converted(vector_of<double>(divisors), dtype); }
 };
 
 // 16-bit dtypes are averaged in float32.

@@ -72,7 +72,8 @@ SIMMESH_TEST(RowExchange, ByNodesFewerMessagesCross, {.mesh = {12}, .schedules =
   };
   std::int64_t crossing = over_ranks(group, messages(flat).between);
   std::int64_t fewer = over_ranks(group, messages(by_nodes).between);
-  EXPECT_SAME_BITS(vector_of<std::int64_t>({crossing, fewer}), vector_of<std::int64_t>({12 * 8, 12 * 2}));
+  EXPECT_SAME_BITS(vector_of<std::int64_t>({crossing, fewer}),
+                   vector_of<std::int64_t>({12 * 8, 12 * 2}));
   std::int64_t inside = over_ranks(group, messages(flat).inside);
   EXPECT_SAME_BITS(vector_of<std::int64_t>({inside}), vector_of<std::int64_t>({12 * 3}));
 }

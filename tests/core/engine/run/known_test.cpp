@@ -4,6 +4,9 @@
 
 #include "core/engine/world.h"
 #include "core/memory/data_mode.h"
+#include "core/ops/indexing/gathering.h"
+#include "core/ops/shapes/factories.h"
+#include "core/tensor/vector_of.h"
 #include "tests/core/engine/spread/run_spread.h"
 #include "tests/expect_error.h"
 
@@ -56,6 +59,31 @@ TEST(Known, ErrorsComeFromTheOwner) {
                          return text;
                        }),
             "[test/known] expected a word[test/known] expected a word");
+}
+
+// A body that catches an operator's error would go on in the owner's process alone.
+TEST(Known, ErrorsOfOperatorsAreToldWhereTheProgramAsks) {
+  auto body = [](Rank& rank) {
+    Tensor x = full(Dims{3, 2}, DType::float32, 1);
+    std::int64_t place = rank.id() == 1 ? 7 : 2;
+    std::string error = testing::error_text(
+        [&] { rank.record(index_select(x, 0, vector_of<std::int64_t>({place}))); });
+    rank.record(std::uint64_t(error.size()));
+    if (!error.empty()) return;
+    known_text("a word", [] { return std::string("word"); });
+  };
+  std::string alone = both_hashes(World({.ranks = 3}).run(body));
+  EXPECT_EQ(alone.find("failed"), std::string::npos) << alone;
+  for (const char* schedule : {"fifo", "seeded:3", "pct:2"}) {
+    auto run = [&](WorldSpread& spread, bool tells) {
+      if (tells) spread.tell_errors();
+      return both_hashes(World({.ranks = 3, .schedule = Schedule::parse(schedule)}).run(body));
+    };
+    EXPECT_EQ(run_spread(3, [&](WorldSpread& spread) { return run(spread, true); }).substr(0, 16),
+              alone.substr(0, 16));
+    std::string untold = run_spread(3, [&](WorldSpread& spread) { return run(spread, false); });
+    EXPECT_NE(untold.find("the program takes another way there"), std::string::npos) << untold;
+  }
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ TEST(SpreadRun, ProcessesThatWaitForOneAnotherAreAnError) {
   EXPECT_NE(text.find("the program takes another way there"), std::string::npos) << text;
 }
 
-// A process that asks for a value of a run while another one is in the next run would wait for ever.
+// A process that asks for a value while another one is in the next run would wait for ever.
 TEST(SpreadRun, AProcessThatIsInNoRunIsAnError) {
   for (int asking : {0, 1}) {
     std::string text = run_spread(2, [&](WorldSpread& spread) {

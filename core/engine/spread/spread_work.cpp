@@ -1,7 +1,8 @@
-#include "tools/spread_work.h"
+#include "core/engine/spread/spread_work.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fmt/format.h>
 #include <memory>
 #include <stdexcept>
@@ -17,18 +18,24 @@ namespace simmesh {
 
 namespace {
 
-// Returns the error by which a process's work has ended; empty for none.
-std::string error_of_work(Processes& processes, const std::function<int()>& work, int& status) {
+// WorkEnding is how a process's work has ended: by a status, or by an error.
+struct WorkEnding {
+  int status = 0;
+  std::string error = {};
+  std::exception_ptr exception = {};
+};
+
+void do_work(Processes& processes, const std::function<int()>& work, WorkEnding& ending) {
   WorldSpread spread(processes);
   SpreadScope scope(spread);
   try {
-    status = work();
+    ending.status = work();
   } catch (const ProcessLost&) {
     throw;
   } catch (const std::exception& error) {
-    return error.what();
+    ending.error = error.what();
+    ending.exception = std::current_exception();
   }
-  return {};
 }
 
 // The end of a program is told with its place, as all else is: another process may still ask for
@@ -38,7 +45,7 @@ ProcessFrame end_of_program() {
 }
 
 // Returns the error of another process from what it has sent.
-std::string error_from(const ProcessBytes& bytes) {
+std::string error_told(const ProcessBytes& bytes) {
   ProcessFrame frame = frame_from(bytes);
   if (frame.is_at(end_of_program())) return message_text(frame.payload);
   return fmt::format(
@@ -47,13 +54,13 @@ std::string error_from(const ProcessBytes& bytes) {
       frame.text());
 }
 
-// An error that all processes have is one of the input.
-void raise_first_of(const std::vector<std::string>& errors) {
+// An error that all processes have is one of the input, which this process raises as it is.
+void raise_first_of(const std::vector<std::string>& errors, const std::exception_ptr& own) {
   std::size_t count = 0, first = errors.size();
   for (std::size_t i = errors.size(); i-- > 0;)
     if (!errors[i].empty()) ++count, first = i;
   if (count == 0) return;
-  if (count == errors.size()) throw std::runtime_error(errors[0]);
+  if (count == errors.size()) std::rethrow_exception(own);
   throw std::runtime_error(
       fmt::format("process {} of {}: {}", first, errors.size(), errors[first]));
 }
@@ -61,29 +68,30 @@ void raise_first_of(const std::vector<std::string>& errors) {
 }  // namespace
 
 int run_spread_over(Processes& processes, const std::function<int()>& work) {
-  int status = 0;
-  std::string own;
+  WorkEnding own;
   try {
-    own = error_of_work(processes, work, status);
+    do_work(processes, work, own);
     if (processes.number() != 0) {
-      std::vector<Parcel> verdict = {{0, frame_bytes(end_of_program(), message_bytes(own))}};
+      std::vector<Parcel> verdict = {{0, frame_bytes(end_of_program(), message_bytes(own.error))}};
       processes.exchange(verdict, {});
-      return own.empty() ? status : 2;
+      return own.exception ? 2 : own.status;
     }
-    std::vector<std::string> errors = {own};
+    std::vector<std::string> errors = {own.error};
     for (const ProcessBytes& bytes : processes.exchange({}, processes.others()))
-      errors.push_back(error_from(bytes));
-    raise_first_of(errors);
+      errors.push_back(error_told(bytes));
+    raise_first_of(errors, own.exception);
   } catch (const ProcessLost&) {
     if (processes.number() != 0) return 2;
     // An error of this process comes first: another one may have ended because of it.
-    if (own.empty()) throw;
-    throw std::runtime_error(own);
+    if (!own.exception) throw;
+    std::rethrow_exception(own.exception);
   }
-  return status;
+  return own.status;
 }
 
 int run_in_processes(std::int64_t count, const std::function<int()>& work) {
+  // Each process would write what isn't written yet.
+  std::fflush(nullptr);
   std::unique_ptr<SocketProcesses> processes = SocketProcesses::fork(int(count));
   if (processes->number() == 0) return run_spread_over(*processes, work);
   int status = 2;

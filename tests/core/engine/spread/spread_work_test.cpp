@@ -1,4 +1,4 @@
-#include "tools/spread_work.h"
+#include "core/engine/spread/spread_work.h"
 
 #include <csignal>
 #include <cstdio>

@@ -245,14 +245,15 @@ void add_run_command(CLI::App& program, int& status) {
     bool is_apart = arguments->explain || arguments->spread.is_given();
     Crew* crew = is_apart ? nullptr : Crew::present();
     RunWords words = arguments->run.words();
-    status =
-        crew == nullptr
-            ? run(*arguments, words)
-            : work_in_crew(
-                  *crew, {[&] { return run_in_crew(*crew, *arguments, words); },
-                          [&](const ShardResults& all) {
-                            return print_united_run(all, {arguments->output, arguments->findings});
-                          }});
+    if (crew == nullptr) {
+      status = run(*arguments, words);
+      return;
+    }
+    status = work_in_crew(*crew,
+                          {[&] { return run_in_crew(*crew, *arguments, words); },
+                           [&](const ShardResults& all) {
+                             return print_united_run(all, {arguments->output, arguments->findings});
+                           }});
   });
 }
 

@@ -1,0 +1,44 @@
+# Functions of ./dev that run gates and recorded cases with their ranks spread over processes.
+# shellcheck shell=bash
+
+# print_gates_and_cases OPTIONS COMMAND... prints what the default gates and the recorded cases
+# print, run by a command such as mpirun; but not physical peaks, which are those of a process.
+print_gates_and_cases() {
+  local job options=$1
+  shift
+  (
+    cd "$root"
+    # The words of options and jobs are separate arguments.
+    # shellcheck disable=SC2086
+    "$@" build/release/bin/simmesh run $options examples/gates/*.toml
+    for job in "${recorded_cases[@]}"; do
+      # shellcheck disable=SC2086
+      [[ $job != verify* ]] || "$@" build/release/bin/simmesh $job $options
+    done
+  ) | sed 's/, [0-9]* physical bytes//'
+}
+
+# same_over_processes OPTIONS COMMAND... compares that with what one process prints.
+same_over_processes() {
+  local one=$root/build/release/one_process.txt several=$root/build/release/processes.txt
+  print_gates_and_cases "" env > "$one" || return 1
+  print_gates_and_cases "$@" > "$several" || true
+  diff "$one" "$several" | head -n 20
+  cmp -s "$one" "$several"
+}
+
+# test_spread runs them over processes of this machine, and of MPI.
+test_spread() {
+  local count
+  for count in 2 3 4; do
+    stage "gates and recorded cases over $count processes" \
+      same_over_processes "--processes $count" env
+  done
+  # More processes than cores, which run where there is room, also as root.
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+  for count in 1 2 3 4; do
+    stage "gates and recorded cases over $count processes of MPI" \
+      same_over_processes --spread mpirun -n "$count"
+  done
+}

@@ -27,7 +27,7 @@ same_over_processes() {
   cmp -s "$one" "$several"
 }
 
-# test_spread runs them over processes of this machine, and of MPI.
+# test_spread runs them over processes of this machine, and of MPI, and kills some of the latter.
 test_spread() {
   local count
   for count in 2 3 4; do
@@ -41,4 +41,6 @@ test_spread() {
     stage "gates and recorded cases over $count processes of MPI" \
       same_over_processes --spread mpirun -n "$count"
   done
+  stage "processes of MPI that are killed at $SIMMESH_KILLS points" \
+    "$root/build/release/bin/tools_test" --gtest_filter='MpiKills.*'
 }

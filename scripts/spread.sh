@@ -18,10 +18,12 @@ print_gates_and_cases() {
   ) | sed 's/, [0-9]* physical bytes//'
 }
 
-# same_over_processes OPTIONS COMMAND... compares that with what one process prints.
+# print_in_one_process keeps what one process prints, with which same_over_processes OPTIONS
+# COMMAND... compares what several print.
+one=$root/build/release/one_process.txt
+print_in_one_process() { print_gates_and_cases "" env > "$one"; }
 same_over_processes() {
-  local one=$root/build/release/one_process.txt several=$root/build/release/processes.txt
-  print_gates_and_cases "" env > "$one" || return 1
+  local several=$root/build/release/processes.txt
   print_gates_and_cases "$@" > "$several" || true
   diff "$one" "$several" | head -n 20
   cmp -s "$one" "$several"
@@ -30,6 +32,7 @@ same_over_processes() {
 # test_spread runs them over processes of this machine, and of MPI, and kills some of the latter.
 test_spread() {
   local count
+  stage "gates and recorded cases in one process" print_in_one_process
   for count in 2 3 4; do
     stage "gates and recorded cases over $count processes" \
       same_over_processes "--processes $count" env

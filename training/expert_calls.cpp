@@ -4,7 +4,6 @@
 
 #include "collectives/collectives.h"
 #include "core/nn/moe.h"
-#include "core/nn/moe_routing.h"
 #include "core/tensor/known_tensor.h"
 #include "core/tensor/vector_of.h"
 

@@ -5,7 +5,6 @@
 
 #include "collectives/collectives.h"
 #include "core/check/error.h"
-#include "core/nn/moe_routing.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/tensor/known_tensor.h"
 #include "core/tensor/vector_of.h"

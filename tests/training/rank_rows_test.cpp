@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/nn/moe_routing.h"
 #include "core/tensor/vector_of.h"
 
 namespace simmesh {

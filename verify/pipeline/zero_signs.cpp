@@ -124,7 +124,7 @@ class ZeroSigns {
 
 bool has_bits_but_zero_signs(const Tensor& tensor, const std::string& hash) {
   Tensor rows = known_rows(tensor);
-  if (bits_text(rows) == hash) return true;
+  if (bits_text(gsl::span<const std::byte>(rows.data(), rows.bytes())) == hash) return true;
   if (!is_floating_point(rows.dtype()) || rows.numel() == 0) return false;
   ZeroSigns signs(rows);
   std::uint64_t wanted = std::stoull(hash, nullptr, 16);

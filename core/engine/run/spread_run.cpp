@@ -130,9 +130,8 @@ std::vector<ProcessBytes> SpreadRun::transfer(const ProcessFrame& here,
 void SpreadRun::refuse_place(int process, const ProcessFrame& there,
                              const ProcessFrame& here) const {
   raise(ErrorKind::runtime_error, "engine/spread",
-        "expected all processes to be at exchange {}, {}, got process {} at exchange {}, {}: the "
-        "program takes another way there, so it depends on something else than known data",
-        here.number, here.name, process, there.number, there.name);
+        "expected all processes to be at exchange {}, {}, got process {} at exchange {}, {}: {}",
+        here.number, here.name, process, there.number, there.name, took_another_way);
 }
 
 // Looks at what came in place of a message, and ends the run if it is anything else.
@@ -146,9 +145,8 @@ void SpreadRun::see(int process, ProcessFrame& frame, std::string_view name) {
     if (has_ended)
       apart_ = fmt::format(
           "[engine/spread] expected all processes to be at exchange {}, {}, got the end of process "
-          "{}: the program takes another way there, so it depends on something else than known "
-          "data",
-          here.number, here.name, process);
+          "{}: {}",
+          here.number, here.name, process, took_another_way);
     end_rank();
   }
   refuse_place(process, frame, here);
@@ -244,9 +242,8 @@ void SpreadRun::swap_endings(const ProcessBytes& own) {
       ProcessFrame frame = frame_from(received[i]);
       if (frame.run == 0)
         throw ProcessesApart(fmt::format(
-            "[engine/spread] expected all processes in run {}, got process {} at {}: the program "
-            "takes another way there, so it depends on something else than known data",
-            run_, missing[i], frame.text()));
+            "[engine/spread] expected all processes in run {}, got process {} at {}: {}", run_,
+            missing[i], frame.text(), took_another_way));
       if (!keep_ending(missing[i], frame)) later.push_back(missing[i]);
     }
     if (later.empty()) return;

@@ -9,6 +9,10 @@
 
 namespace simmesh {
 
+// took_another_way ends the error of processes that have gone apart.
+inline constexpr std::string_view took_another_way =
+    "the program takes another way there, so it depends on something else than known data";
+
 // ProcessFrame is a message between processes with its place in the program, by which they notice
 // that they have gone apart: the run, 0 outside any, and the number and name of the exchange there.
 struct ProcessFrame {

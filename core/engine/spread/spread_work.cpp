@@ -48,10 +48,8 @@ ProcessFrame end_of_program() {
 std::string error_told(const ProcessBytes& bytes) {
   ProcessFrame frame = frame_from(bytes);
   if (frame.is_at(end_of_program())) return message_text(frame.payload);
-  return fmt::format(
-      "expected the end of the program, as in process 0, got {}: the program takes another way "
-      "there, so it depends on something else than known data",
-      frame.text());
+  return fmt::format("expected the end of the program, as in process 0, got {}: {}", frame.text(),
+                     took_another_way);
 }
 
 // An error that all processes have is one of the input, which this process raises as it is.

@@ -35,10 +35,9 @@ std::optional<ProcessBytes> WorldSpread::of_first(std::string_view name, const P
   for (std::size_t i = 0; i < others.size(); ++i) {
     ProcessFrame theirs = frame_from(told[i]);
     if (!theirs.is_at(here))
-      throw ProcessesApart(fmt::format(
-          "[engine/spread] expected all processes at {}, got process {} at {}: the program takes "
-          "another way there, so it depends on something else than known data",
-          here.text(), others[i], theirs.text()));
+      throw ProcessesApart(
+          fmt::format("[engine/spread] expected all processes at {}, got process {} at {}: {}",
+                      here.text(), others[i], theirs.text(), took_another_way));
     bool has_bytes = theirs.payload.front() != std::byte{0};
     having += has_bytes ? 1 : 0;
     if (has_bytes) first = std::min(first, others[i]);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "collectives/collectives.h"
-#include "core/nn/moe_routing.h"
 #include "core/tensor/vector_of.h"
 #include "testing/gtest.h"
 #include "tests/expect_error.h"

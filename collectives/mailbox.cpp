@@ -129,10 +129,11 @@ void Mailbox::match(const Pending& pending, Receive& receive) {
   share_message(receive.message->payload, group_.rank_of(pending.message.from),
                 group_.rank_of(receive.to));
   if (receive.host) receive.host->store({&receive.message->payload, 1});
-  wake(pending.number, receive);
 }
 
-void Mailbox::wake(std::uint64_t message, const Receive& receive) {
+// The mailbox holds nothing of the two any more. A rank that is woken runs ahead, and what it drops
+// then must go on its own thread.
+void Mailbox::wake(std::uint64_t message, const Receive* receive) {
   for (auto it = sleepers_.begin(); it != sleepers_.end();) {
     if (!(*it)->waits_for(message, receive)) {
       ++it;
@@ -156,8 +157,10 @@ std::uint64_t Mailbox::post(Message message) {
     messages_.push_back(std::move(pending));
     return messages_.back().number;
   }
-  match(pending, *found->receive);
+  Receive* receive = found->receive;
+  match(pending, *receive);
   receives_.erase(found);
+  wake(pending.number, receive);
   return pending.number;
 }
 
@@ -175,7 +178,9 @@ void Mailbox::post(Receive& receive, std::shared_ptr<Receive> keep_alive) {
     return;
   }
   match(*found, receive);
+  std::uint64_t number = found->number;
   messages_.erase(found);
+  wake(number, &receive);
 }
 
 const Message* Mailbox::find(std::uint64_t message) const {

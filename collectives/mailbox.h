@@ -67,8 +67,8 @@ class Waiter final : public Waitable {
   Rank& rank() const { return rank_; }
 
   // waits_for is true if it waits until this message is received, or until this receive has one.
-  bool waits_for(std::uint64_t message, const Receive& receive) const {
-    return message_ == message || receive_ == &receive;
+  bool waits_for(std::uint64_t message, const Receive* receive) const {
+    return message_ == message || receive_ == receive;
   }
 
  private:
@@ -124,7 +124,7 @@ class Mailbox {
     std::shared_ptr<Receive> keep_alive;
   };
   void match(const Pending& pending, Receive& receive);
-  void wake(std::uint64_t message, const Receive& receive);
+  void wake(std::uint64_t message, const Receive* receive);
   bool sleep(Waiter& waiter, const Activity& activity, std::optional<double> deadline_seconds);
   std::uint64_t message_key(std::uint64_t number) const;
   std::uint64_t receive_key(std::uint64_t number) const;

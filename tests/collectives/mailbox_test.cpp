@@ -182,9 +182,9 @@ TEST(Waiter, SaysWhatItWaitsFor) {
     EXPECT_THAT(sender.missing_ranks(), ElementsAre(2));
     EXPECT_THAT(of_named.missing_ranks(), ElementsAre(3));
     EXPECT_THAT(of_any.missing_ranks(), IsEmpty());
-    EXPECT_TRUE(sender.waits_for(sent, named));
-    EXPECT_TRUE(of_named.waits_for(sent + 1, named));
-    EXPECT_FALSE(of_named.waits_for(sent, any));
+    EXPECT_TRUE(sender.waits_for(sent, &named));
+    EXPECT_TRUE(of_named.waits_for(sent + 1, &named));
+    EXPECT_FALSE(of_named.waits_for(sent, &any));
   });
 }
 

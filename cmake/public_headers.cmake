@@ -214,7 +214,7 @@ set(simmesh_public_headers
   gate/compose/compose.h
   gate/compose/compose_report.h
   gate/explain.h
-  gate/explore_gate.h
+  gate/explore/explore_gate.h
   gate/file.h
   gate/report.h
   gate/run_gate.h)

@@ -12,24 +12,6 @@ namespace {
 
 constexpr std::string_view judged_place = "gate/judged";
 
-// Returns the line of the key that a check is named after, in the tables that ask for checks.
-std::optional<std::int64_t> line_of(const std::string& file, std::string_view check) {
-  std::string_view key = check.substr(0, check.find(' '));
-  try {
-    std::string text = read_file({.where = judged_place,
-                                  .what = "a gate file",
-                                  .path = file,
-                                  .bytes_max = std::size_t(1) << 20});
-    toml::table gate = parse_toml(text, file);
-    for (const char* table : {"expect", "faults"})
-      if (const toml::node* node = gate[table][key].node())
-        return std::int64_t(node->source().begin.line);
-  } catch (const Error&) {
-    // A file that is no longer there has no line.
-  }
-  return {};
-}
-
 std::string text_under(const JsonValue& value, std::string_view key) {
   const JsonValue* entry = value.find(key);
   const auto* text = entry == nullptr ? nullptr : entry->get<std::string>();
@@ -51,31 +33,31 @@ CheckFinding finding_of(const JsonValue& check, const std::string& file) {
   CheckFinding finding{.rule = fmt::format("gate/{}", name.substr(0, name.find(' '))),
                        .message = {},
                        .file = file,
-                       .line = line_of(file, name),
+                       .line = line_of_check(file, name),
                        .expected = text_under(check, "expected"),
                        .got = text_under(check, "got")};
   finding.message = fmt::format("{}: expected {}, got {}", name, finding.expected, finding.got);
   return finding;
 }
 
-// Returns the one check of a gate that was explored.
-JudgedCheck explored(const std::string& file, const std::string& failure, const std::string& report,
-                     const std::string& reproduce) {
-  JudgedCheck check{.suite = file, .name = "schedules"};
-  if (failure.empty()) return check;
-  std::string text = report.empty() ? failure : fmt::format("{}\n{}", failure, report);
-  CheckFinding finding = finding_from_report("gate/schedules", text);
-  if (!report.empty())
-    if (CheckFinding of_run = finding_from_report("", report); !of_run.rule.empty())
-      finding.rule = of_run.rule;
-  finding.file = file;
-  finding.line = line_of(file, "schedules");
-  if (!reproduce.empty()) finding.reproduce = reproduce;
-  check.finding = std::move(finding);
-  return check;
-}
-
 }  // namespace
+
+std::optional<std::int64_t> line_of_check(const std::string& file, std::string_view check) {
+  std::string_view key = check.substr(0, check.find(' '));
+  try {
+    std::string text = read_file({.where = judged_place,
+                                  .what = "a gate file",
+                                  .path = file,
+                                  .bytes_max = std::size_t(1) << 20});
+    toml::table gate = parse_toml(text, file);
+    for (const char* table : {"expect", "faults"})
+      if (const toml::node* node = gate[table][key].node())
+        return std::int64_t(node->source().begin.line);
+  } catch (const Error&) {
+    // A file that is no longer there has no line.
+  }
+  return {};
+}
 
 std::vector<JudgedCheck> judged_checks(const ReportBlock& gate) {
   JsonValue result = JsonValue::parse(gate.json, judged_place);
@@ -93,21 +75,6 @@ std::vector<JudgedCheck> judged_checks(const ReportBlock& gate) {
     checks.push_back(std::move(check));
   }
   return checks;
-}
-
-std::vector<JudgedCheck> judged_checks(const GateExploration& found, const std::string& reproduce) {
-  return {explored(found.file, found.failure, found.report, reproduce)};
-}
-
-std::vector<JudgedCheck> judged_checks(const GatesExploration& found) {
-  std::vector<JudgedCheck> checks;
-  for (const GatesExploration::Gate& gate : found.gates)
-    checks.push_back(explored(gate.file, gate.failure, gate.report, gate.reproduce));
-  return checks;
-}
-
-std::vector<JudgedCheck> judged_checks(const FaultSwarm& found) {
-  return {explored(found.file, found.failure, found.report, "")};
 }
 
 }  // namespace simmesh

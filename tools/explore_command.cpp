@@ -7,16 +7,21 @@
 #include "core/check/read_file.h"
 #include "core/check/shell_word.h"
 #include "core/check/write_file.h"
+#include "core/shards/job_result.h"
 #include "core/shards/job_shard.h"
-#include "gate/explore_gate.h"
-#include "gate/explore_gates.h"
-#include "gate/judged_gates.h"
+#include "gate/explore/exploration_shards.h"
+#include "gate/explore/explore_gate.h"
+#include "gate/explore/explore_gates.h"
+#include "gate/explore/judged_explorations.h"
 #include "gate/page/exploration_page.h"
 #include "tools/commands.h"
+#include "tools/crew/crew.h"
 #include "tools/findings_option.h"
 #include "tools/gate_memory_check.h"
 #include "tools/report_option.h"
 #include "tools/run_options.h"
+#include "tools/shard_options.h"
+#include "tools/united_reports.h"
 #include "tools/watched_run.h"
 #include "tools/whole_number.h"
 
@@ -30,6 +35,7 @@ struct ExploreArguments {
   ExploreRequest request;
   std::string faults;
   RunOptions run;
+  ShardOptions shard;
   FindingsOption findings;
   OutputOptions output;
   ReportOption report;
@@ -59,18 +65,24 @@ std::uint64_t number_of(const std::vector<std::string>& paths) {
   return hash.value();
 }
 
-void expect_fitting(const ExploreArguments& arguments) {
+void expect_fitting(const ExploreArguments& arguments, bool has_trace) {
   const ExploreRequest& request = arguments.request;
+  bool has_state = !request.state_file.empty();
   auto expect = [](bool holds, std::string_view what) {
     if (!holds) raise(ErrorKind::value_error, "tools/explore", "expected {}", what);
   };
-  bool is_shared = !request.shard.empty() || !request.merged.empty();
-  expect(!is_shared || request.exhaustive, "--exhaustive with --shard and --merge");
+  expect(request.merged.empty() || request.exhaustive, "--exhaustive with --merge");
+  expect(!request.exhaustive || !arguments.shard.has_file(),
+         "--state with --exhaustive for what a shard has found, got --results");
+  bool is_share = arguments.shard.is_given() && !request.exhaustive;
+  expect(!is_share || !has_state, "--results with --shard for what it has found, got --state");
+  expect(!is_share || !arguments.report.is_given(), "no page of a shard, got --report");
+  expect(!is_share || !has_trace, "no trace of a shard, got --trace");
   expect(arguments.faults.empty() || !request.exhaustive, "--faults or --exhaustive, got both");
   expect(arguments.paths.size() == 1 || !request.exhaustive, "one gate with --exhaustive");
   expect(arguments.paths.size() == 1 || arguments.output_file.empty(), "one gate with --output");
   if (!arguments.faults.empty()) fault_kinds(arguments.faults);
-  if (!request.shard.empty()) JobShard::parse(request.shard);
+  if (arguments.shard.is_given()) JobShard::parse(arguments.shard.shard());
 }
 
 int status_of(bool is_interrupted, bool is_ok) {
@@ -78,12 +90,16 @@ int status_of(bool is_interrupted, bool is_ok) {
   return is_ok ? 0 : 1;
 }
 
+GatesRequest gates_request(const ExploreArguments& arguments) {
+  GatesRequest request{.each = arguments.request};
+  if (!arguments.faults.empty()) request.faults = fault_kinds(arguments.faults);
+  return request;
+}
+
 // Explores several gates, or one that goes on from a file.
 int run_several(const std::vector<GateFile>& gates, ExploreArguments& arguments,
                 const RunWords& options, WatchedRun& watched) {
-  GatesRequest request{.each = arguments.request};
-  if (!arguments.faults.empty()) request.faults = fault_kinds(arguments.faults);
-  GatesExploration found = explore_gates(gates, options, request);
+  GatesExploration found = explore_gates(gates, options, gates_request(arguments));
   watched.end(found.interrupted);
   print_report(arguments.output.json ? to_json(found) : to_text(found, arguments.output.quiet));
   arguments.findings.write([&] { return judged_checks(found); });
@@ -122,31 +138,114 @@ int run_one(const GateFile& gate, ExploreArguments& arguments, const RunWords& o
   return status_of(found.interrupted, found.ok());
 }
 
-int run(ExploreArguments& arguments, const RunWords& options) {
-  ExploreRequest& request = arguments.request;
-  expect_fitting(arguments);
+// Adds what printing the results takes, beside what the exploration has to say.
+void add_facts(ShardResults& keeps, const ExploreArguments& arguments, const RunWords& options) {
+  std::string file = schedule_file(arguments);
+  keeps.about.set("reproduce", reproduce_line(arguments.paths.front(), options, file));
+  keeps.about.set("schedule_file", file);
+}
+
+// Prints what jobs of an exploration have found as run_one, run_swarm and run_several do.
+int print_explored(const ShardResults& found, const UnitedOutput& options) {
+  const OutputOptions& output = options.output;
+  std::vector<ExploredGate> gates = explored_gates(found);
+  if (gates.size() > 1) {
+    GatesExploration all = exploration_of(gates);
+    print_report(output.json ? to_json(all) : to_text(all, output.quiet));
+    options.findings.write([&] { return judged_checks(all); });
+    return status_of(false, all.failed() == 0);
+  }
+  const ExploredGate& gate = gates.at(0);
+  if (gate.has_faults) {
+    print_report(output.json ? to_json(gate.swarm) : to_text(gate.swarm, output.quiet));
+    options.findings.write([&] { return judged_checks(gate.swarm); });
+    return status_of(false, gate.swarm.ok());
+  }
+  ExploreTextOptions text{.quiet = output.quiet};
+  std::string file;
+  read_member(found.about, "schedule_file", file);
+  if (!gate.seen.choices.empty()) read_member(found.about, "reproduce", text.reproduce);
+  print_report(output.json ? to_json(gate.seen, text) : to_text(gate.seen, text));
+  if (!gate.seen.choices.empty())
+    write_file(file, gate.seen.schedule() + "\n", "the failing schedule");
+  options.findings.write([&] { return judged_checks(gate.seen, text.reproduce); });
+  return status_of(false, gate.seen.ok());
+}
+
+// Makes one of several shares of the runs.
+int run_share(const std::vector<GateFile>& gates, ExploreArguments& arguments,
+              const RunWords& options, WatchedRun& watched) {
+  ShardResults keeps = *arguments.shard.begin();
+  keeps.inputs = input_hash(arguments.paths);
+  bool is_whole = explore_share(gates, options, gates_request(arguments), {keeps});
+  watched.end(!is_whole);
+  if (!is_whole) return Interrupt::exit_status;
+  add_facts(keeps, arguments, options);
+  int status = print_explored(keeps, {arguments.output, arguments.findings});
+  arguments.shard.write(keeps);
+  return status;
+}
+
+std::vector<GateFile> read_gates(const ExploreArguments& arguments) {
   std::vector<GateFile> gates;
   for (const std::string& path : arguments.paths) {
     gates.push_back(read_gate(path));
     expect_memory_of(gates.back(), arguments.run.jobs);
   }
+  return gates;
+}
+
+int run(ExploreArguments& arguments, const RunWords& options) {
+  ExploreRequest& request = arguments.request;
+  expect_fitting(arguments, !options.trace_file.empty());
+  std::vector<GateFile> gates = read_gates(arguments);
   if (!arguments.output_file.empty())
     expect_writable(arguments.output_file, "the failing schedule");
   arguments.report.expect_writable();
   bool has_state = !request.state_file.empty();
+  if (request.exhaustive) request.shard = arguments.shard.shard();
   if (has_state || !request.shard.empty() || !request.merged.empty())
     request.program = number_of(arguments.paths);
   arguments.findings.begin();
   WatchedRun watched(arguments.output);
   request.jobs = std::size_t(arguments.run.jobs);
   request.goes_on = watched.goes_on();
+  if (arguments.shard.is_given() && !request.exhaustive)
+    return run_share(gates, arguments, options, watched);
   if (gates.size() > 1 || (has_state && !request.exhaustive))
     return run_several(gates, arguments, options, watched);
   if (!arguments.faults.empty()) return run_swarm(gates.front(), arguments, options, watched);
   return run_one(gates.front(), arguments, options, watched);
 }
 
+// The processes of a crew share the runs, which are handed out as they get free.
+int explore_in_crew(Crew& crew, ExploreArguments& arguments, const RunWords& options) {
+  auto results = [&] {
+    ShardResults keeps = arguments.shard.begin_in_crew();
+    expect_fitting(arguments, !options.trace_file.empty());
+    if (arguments.request.exhaustive || !arguments.request.state_file.empty() ||
+        arguments.report.is_given() || !options.trace_file.empty())
+      raise(ErrorKind::value_error, "tools/explore",
+            "expected no --exhaustive, --state, --report and --trace in processes of MPI, got one");
+    if (crew.rank() == 0) arguments.findings.begin();
+    std::vector<GateFile> gates = read_gates(arguments);
+    keeps.inputs = input_hash(arguments.paths);
+    explore_share(gates, options, gates_request(arguments),
+                  {keeps, [&](std::uint64_t count) { return crew.next(count); }});
+    add_facts(keeps, arguments, options);
+    return keeps;
+  };
+  return work_in_crew(crew, {results, [&](const ShardResults& all) {
+                               return print_explored(all, {arguments.output, arguments.findings});
+                             }});
+}
+
 }  // namespace
+
+int print_united_explore(const ShardResults& all, const UnitedOutput& options) {
+  for (std::uint64_t job = 0; job < all.jobs; ++job) result_of_job(all, job);
+  return print_explored(all, options);
+}
 
 void add_explore_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<ExploreArguments>();
@@ -176,8 +275,6 @@ void add_explore_command(CLI::App& program, int& status) {
                 "same bits");
   app->add_option("--faults", arguments->faults,
                   "give each run a random fault of these kinds: all, or a list as kill,flip_bit");
-  app->add_option("--shard", arguments->request.shard,
-                  "make one of several shards of an exhaustive exploration, such as 2/8");
   app->add_option("--state", arguments->request.state_file,
                   "file that keeps how far an exploration has come, and from which it goes on");
   app->add_option("--merge", arguments->request.merged,
@@ -185,10 +282,15 @@ void add_explore_command(CLI::App& program, int& status) {
   app->add_option("--output", arguments->output_file,
                   "file for a failing schedule; default: GATE.schedule");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "schedules");
+  arguments->shard.add_to(*app, "schedules");
   arguments->findings.add_to(*app);
   arguments->report.add_to(*app);
   arguments->output.add_to(*app);
-  app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
+  app->callback([arguments, &status] {
+    RunWords words = arguments->run.words();
+    Crew* crew = Crew::present();
+    status = crew == nullptr ? run(*arguments, words) : explore_in_crew(*crew, *arguments, words);
+  });
 }
 
 }  // namespace simmesh

@@ -15,9 +15,8 @@ namespace {
 using PrintUnited = int(const ShardResults& all, const UnitedOutput& options);
 
 constexpr std::pair<std::string_view, PrintUnited*> reports[] = {
-    {"run", print_united_run},
-    {"verify", print_united_verify},
-    {"validate", print_united_validate},
+    {"run", print_united_run},         {"explore", print_united_explore},
+    {"verify", print_united_verify},   {"validate", print_united_validate},
     {"compose", print_united_compose},
 };
 
@@ -35,7 +34,7 @@ int merge(const std::vector<std::string>& paths, const UnitedOutput& options) {
   for (const auto& [command, print] : reports)
     if (command == all.command) return print(all, options);
   raise(ErrorKind::value_error, "tools/merge",
-        "{}: expected results of run, verify, validate or compose, got {}", paths.front(),
+        "{}: expected results of run, explore, verify, validate or compose, got {}", paths.front(),
         all.command);
 }
 
@@ -50,7 +49,8 @@ void add_merge_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<MergeArguments>();
   CLI::App* app = program.add_subcommand(
       "merge",
-      "prints the results of all shards of run, verify, validate or compose, as one run does");
+      "prints the results of all shards of run, explore, verify, validate or compose, as one run "
+      "does");
   app->add_option("FILE", arguments->paths, "the files of all shards")->required();
   arguments->options.findings.add_to(*app);
   arguments->options.output.add_to(*app);

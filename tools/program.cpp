@@ -113,11 +113,12 @@ int run_subcommand(gsl::span<AddSubcommand* const> subcommands, int argc, char**
 std::string problem_of_crew(int argc, char** argv) {
   if (Crew::present() == nullptr || argc < 2) return "";
   std::string name = argv[1];
-  constexpr std::string_view sharing[] = {"run", "verify", "validate", "compose"};
+  constexpr std::string_view sharing[] = {"run", "explore", "verify", "validate", "compose"};
   bool shares = std::find(std::begin(sharing), std::end(sharing), name) != std::end(sharing);
   if (shares || name.starts_with('-')) return "";
-  return fmt::format("expected run, verify, validate or compose in {} processes of MPI, got {}",
-                     Crew::present()->size(), name);
+  return fmt::format(
+      "expected run, explore, verify, validate or compose in {} processes of MPI, got {}",
+      Crew::present()->size(), name);
 }
 
 std::string reason_of_shortage() {

@@ -15,6 +15,8 @@ class ShardOptions {
   // add_to adds the options. `jobs` are what is shared among the shards: "cases".
   void add_to(CLI::App& app, const std::string& jobs);
   bool is_given() const { return !shard_.empty(); }
+  const std::string& shard() const { return shard_; }
+  bool has_file() const { return !file_.empty(); }
 
   // begin returns what is known before the first job: the command and its arguments, the shard.
   // nullopt if none was asked for. Raises a ValueError for a text that is no shard, for a file

@@ -17,6 +17,7 @@ struct UnitedOutput {
 int print_united_run(const ShardResults& all, const UnitedOutput& options);
 int print_united_verify(const ShardResults& all, const UnitedOutput& options);
 int print_united_validate(const ShardResults& all, const UnitedOutput& options);
+int print_united_explore(const ShardResults& all, const UnitedOutput& options);
 int print_united_compose(const ShardResults& all, const UnitedOutput& options);
 
 }  // namespace simmesh

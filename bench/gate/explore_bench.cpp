@@ -2,7 +2,7 @@
 #include <filesystem>
 
 #include "core/check/error.h"
-#include "gate/explore_gate.h"
+#include "gate/explore/explore_gate.h"
 
 namespace simmesh {
 namespace {

@@ -1,8 +1,7 @@
-#include "gate/explore_gate.h"
+#include "gate/explore/explore_gate.h"
 
 #include <fmt/format.h>
 #include <memory>
-#include <set>
 
 #include "core/check/counted.h"
 #include "core/check/json_value.h"
@@ -10,8 +9,8 @@
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/search/search_state.h"
 #include "core/engine/shrink_schedule.h"
+#include "gate/explore/schedule_plan.h"
 #include "gate/runner.h"
-#include "gate/schedule_plan.h"
 
 namespace simmesh {
 
@@ -33,6 +32,8 @@ class Explorer {
     if (!options_.trace_file.empty()) write_trace();
     return std::move(found_);
   }
+
+  std::string escape() const { return make_plan().escape_text(std::uint64_t(request_.schedules)); }
 
  private:
   // Returns the fault of a run in one line; empty if it has none.
@@ -73,7 +74,6 @@ class Explorer {
   }
 
   void run_schedules() {
-    std::set<std::uint64_t> hashes;
     auto total = std::uint64_t(request_.schedules);
     const SchedulePlan plan = make_plan();
     std::optional<std::uint64_t> failing;
@@ -90,7 +90,7 @@ class Explorer {
           bool is_first = request_.first + i == 0;
           if (is_first) found_.data_hash = outcome.data_hash;
           ++found_.schedules;
-          hashes.insert(outcome.schedule_hash);
+          found_.schedule_hashes.insert(outcome.schedule_hash);
           if (!fault_of(outcome).empty()) failing = request_.first + i;
           if (is_first && !failing && request_.takes_certificate && outcome.touches.empty()) {
             found_.certificate =
@@ -99,7 +99,7 @@ class Explorer {
           }
           return !failing;
         });
-    found_.distinct = hashes.size();
+    found_.distinct = found_.schedule_hashes.size();
     if (failing)
       note(runner_.run({.schedule = plan.at(*failing, runner_), .record_choices = true}).outcome);
     else if (found_.certificate.empty())
@@ -226,6 +226,11 @@ std::shared_ptr<ReusedResults> make_reused(const GateFile& gate, const ExploreRe
 GateExploration explore_gate(const GateFile& gate, const GateRunOptions& options,
                              const ExploreRequest& request) {
   return Explorer(gate, options, request).all();
+}
+
+std::string escape_text(const GateFile& gate, const GateRunOptions& options,
+                        const ExploreRequest& request) {
+  return Explorer(gate, options, request).escape();
 }
 
 std::string to_text(const GateExploration& found, const ExploreTextOptions& options) {

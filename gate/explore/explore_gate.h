@@ -3,14 +3,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/engine/reports/run_progress.h"
 #include "core/ops/reused_results.h"
+#include "gate/explore/schedule_policy.h"
 #include "gate/file.h"
 #include "gate/run_options.h"
-#include "gate/schedule_policy.h"
 
 namespace simmesh {
 
@@ -49,9 +50,10 @@ struct ExploreRequest {
 struct GateExploration {
   std::string file;
   std::string title;
-  std::uint64_t schedules = 0;  // number of runs
-  std::uint64_t distinct = 0;   // number of different schedule hashes among them
-  std::uint64_t data_hash = 0;  // of the first run
+  std::uint64_t schedules = 0;                   // number of runs
+  std::uint64_t distinct = 0;                    // number of different schedule hashes among them
+  std::set<std::uint64_t> schedule_hashes = {};  // these; empty for an exhaustive exploration
+  std::uint64_t data_hash = 0;                   // of the first run
   std::string certificate;      // the proof that one run stands for all; empty without one
   std::string escape;           // the chance that a bug escaped all runs, where it is known
   std::string failure;          // under the shortest failing schedule; empty if none fails
@@ -79,6 +81,10 @@ std::shared_ptr<ReusedResults> make_reused(const GateFile& gate, const ExploreRe
 // run.
 GateExploration explore_gate(const GateFile& gate, const GateRunOptions& options,
                              const ExploreRequest& request);
+
+// escape_text returns GateExploration::escape of an exploration whose runs all passed.
+std::string escape_text(const GateFile& gate, const GateRunOptions& options,
+                        const ExploreRequest& request);
 
 // ExploreTextOptions are the options of the text of an exploration.
 struct ExploreTextOptions {

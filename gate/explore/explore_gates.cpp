@@ -1,4 +1,4 @@
-#include "gate/explore_gates.h"
+#include "gate/explore/explore_gates.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,6 @@
 #include "core/check/fold_hash.h"
 #include "core/check/json_value.h"
 #include "core/check/read_file.h"
-#include "core/check/shell_word.h"
 #include "core/check/write_file.h"
 #include "gate/checked_run.h"
 
@@ -155,43 +154,9 @@ class GatesExplorer {
              request_.each.goes_on({progress.what, before + progress.done,
                                     schedules() * gates_.size(), found_.failed()});
     };
-    if (request_.faults.empty()) {
-      GateExploration seen = explore_gate(file, options_, request);
-      gate.runs += seen.schedules;
-      if (seen.schedules > 0) gate.data_hash = seen.data_hash;
-      gate.is_certain = !seen.certificate.empty();
-      gate.failure = seen.failure;
-      gate.report = seen.report;
-      if (!seen.choices.empty()) gate.reproduce = run_line(file, "choices:" + seen.schedule());
-      found_.interrupted = seen.interrupted;
-      return;
-    }
-    FaultSwarm seen = run_fault_swarm(file, options_, request, request_.faults);
-    gate.runs += seen.runs;
-    gate.data_hash = seen.data_hash;
-    for (const FaultSwarm::Count& count : seen.counts) {
-      gate.reported += count.reported;
-      gate.without_effect += count.without_effect;
-    }
-    gate.failure = seen.failure;
-    gate.report = seen.report;
-    if (!seen.ok()) gate.reproduce = faults_line(file, gate.runs);
-    found_.interrupted = seen.interrupted;
-  }
-
-  std::string run_line(const GateFile& gate, const std::string& schedule) const {
-    RunWords words = options_;
-    words.schedule = schedule;
-    return "simmesh run " + shell_word(gate.file) + flags(words);
-  }
-
-  std::string faults_line(const GateFile& gate, std::uint64_t runs) const {
-    std::string kinds;
-    for (Fault::Kind kind : request_.faults)
-      append_text(kinds, "{}{}", kinds.empty() ? "" : ",", to_string(kind));
-    std::string line = "simmesh explore " + shell_word(gate.file);
-    append_text(line, " --faults {} --schedules {}{}", kinds, runs, flags(options_));
-    return line;
+    ExploredGate seen = explore_runs(file, options_, request, request_.faults);
+    found_.interrupted = seen.interrupted();
+    gate.append(seen);
   }
 
   std::uint64_t runs() const {
@@ -226,6 +191,19 @@ Gate sums_of(const GatesExploration& found) {
 }
 
 }  // namespace
+
+void GatesExploration::Gate::append(const ExploredGate& next) {
+  if (next.has_faults || next.runs() > 0) data_hash = next.data_hash();
+  runs += next.runs();
+  is_certain = next.is_certain();
+  for (const FaultSwarm::Count& count : next.swarm.counts) {
+    reported += count.reported;
+    without_effect += count.without_effect;
+  }
+  failure = next.failure();
+  report = next.report();
+  reproduce = next.reproduce;
+}
 
 std::uint64_t GatesExploration::failed() const {
   return std::uint64_t(std::count_if(gates.begin(), gates.end(),

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gate/fault_swarm.h"
+#include "gate/explore/explored_gate.h"
 
 namespace simmesh {
 
@@ -27,6 +27,9 @@ struct GatesExploration {
     std::string failure;                             // of the run that ended the gate
     std::string report;
     std::string reproduce;  // the command that runs the failing schedule again
+
+    // append adds the runs that come next.
+    void append(const ExploredGate& next);
   };
   std::vector<Gate> gates;
   bool has_faults = false;

@@ -1,4 +1,4 @@
-#include "gate/fault_swarm.h"
+#include "gate/explore/fault_swarm.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gate/explore_gate.h"
+#include "gate/explore/explore_gate.h"
 
 namespace simmesh {
 

@@ -1,4 +1,4 @@
-#include "gate/schedule_plan.h"
+#include "gate/explore/schedule_plan.h"
 
 #include <cmath>
 #include <fmt/format.h>

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/engine/reports/outcome.h"
+#include "gate/explore/schedule_policy.h"
 #include "gate/runner.h"
-#include "gate/schedule_policy.h"
 
 namespace simmesh {
 

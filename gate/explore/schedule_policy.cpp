@@ -1,4 +1,4 @@
-#include "gate/schedule_policy.h"
+#include "gate/explore/schedule_policy.h"
 
 #include "core/check/error.h"
 

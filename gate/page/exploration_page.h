@@ -3,9 +3,9 @@
 #include <string>
 
 #include "core/page/report_page.h"
-#include "gate/explore_gate.h"
-#include "gate/explore_gates.h"
-#include "gate/fault_swarm.h"
+#include "gate/explore/explore_gate.h"
+#include "gate/explore/explore_gates.h"
+#include "gate/explore/fault_swarm.h"
 
 namespace simmesh {
 

@@ -107,7 +107,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"verify/pytorch/modules", "verify/typed"},
     {"gate/tables", "gate/records"},
     {"gate"},
-    {"gate/checks"},
+    {"gate/checks", "gate/explore"},
     {"gate/compose"},
     {"gate/page"},
     {"tools/crew"},

@@ -45,7 +45,10 @@ TEST(ExploreCommand, ShardsAreMergedToOneReport) {
     EXPECT_EQ(run_program("explore --exhaustive " + file + " --jobs " + jobs).output, expected);
   expect_refused("explore --exhaustive " + file + " --merge " + (folder.path() / "1").string(),
                  "expected all 8 shards");
-  expect_refused("explore --shard 1/2 " + file, "expected --exhaustive");
+  expect_refused("explore --exhaustive --shard 1/2 --results r " + file, "expected --state");
+  expect_refused("explore --shard 1/2 --state s " + file, "expected --results");
+  expect_refused("explore --shard 1/2 --report r.html " + file, "expected no page");
+  expect_refused("explore --shard 1/2 --trace t.json " + file, "expected no trace");
   expect_refused("explore --exhaustive --shard 3/2 " + file, "expected a shard");
 }
 

@@ -52,6 +52,20 @@ TEST(MergeCommand, PrintsWhatOneRunPrints) {
   expect_as_one_run("validate mm add sum --seed 3", 2);
 }
 
+// If this fails, a race is found or not by the number of processes, or its schedule is lost.
+TEST(MergeCommand, PrintsTheExplorationOfOneRun) {
+  TemporaryFolder folder;
+  const std::string mesh = "[mesh]\nshape = [3]\n[parallel]\nreplicate = {}\n";
+  std::string good = folder.write("good.toml", mesh);
+  std::string bad = folder.write("bad.toml", mesh + "[expect]\nhash = \"0000000000000000\"\n");
+  std::string schedule = folder.path() / "failing";
+  expect_as_one_run("explore " + good + " --no-certificate --schedules 70", 3);
+  expect_as_one_run("explore " + good + " --faults all --schedules 70", 3);
+  expect_as_one_run("explore " + good + " " + bad + " --no-certificate --schedules 70", 3);
+  expect_as_one_run("explore " + bad + " --schedules 70 --output " + schedule, 2);
+  EXPECT_NE(folder.read("failing"), "");
+}
+
 // A layout that fails is explained by a smaller one of another shard.
 TEST(MergeCommand, PrintsTheLayoutsOfOneRun) {
   TemporaryFolder folder;

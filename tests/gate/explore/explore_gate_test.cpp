@@ -1,4 +1,4 @@
-#include "gate/explore_gate.h"
+#include "gate/explore/explore_gate.h"
 
 #include <filesystem>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "gate/explore_gates.h"
+#include "gate/explore/explore_gates.h"
 
 #include <gmock/gmock.h>
 

@@ -1,9 +1,9 @@
-#include "gate/schedule_plan.h"
+#include "gate/explore/schedule_plan.h"
 
 #include <gmock/gmock.h>
 
-#include "gate/explore_gate.h"
-#include "gate/schedule_policy.h"
+#include "gate/explore/explore_gate.h"
+#include "gate/explore/schedule_policy.h"
 #include "tests/expect_error.h"
 
 namespace simmesh {

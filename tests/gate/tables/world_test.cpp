@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "gate/explain.h"
-#include "gate/explore_gate.h"
+#include "gate/explore/explore_gate.h"
 #include "gate/report.h"
 #include "gate/run_gate.h"
 #include "tests/gate/gate_texts.h"

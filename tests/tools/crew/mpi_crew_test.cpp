@@ -15,7 +15,8 @@ TEST(MpiCrew, PrintsTheBytesOfOneRun) {
   for (const std::string arguments :
        {"verify tests/cases/zero --limit 300", "run --quiet examples/gates/fsdp.toml",
         "run --json examples/gates/mlp.toml examples/gates/fsdp.toml examples/gates/zero2.toml",
-        "validate sum add exp", "compose examples/compose/transformer.toml --ranks 2 --sample 9"}) {
+        "explore examples/gates/mlp.toml --no-certificate --schedules 80", "validate sum add exp",
+        "compose examples/compose/transformer.toml --ranks 2 --sample 9"}) {
     testing::ProgramRun alone = testing::run_program(arguments, SIMMESH_SOURCE_DIR);
     for (int processes : {1, 3}) {
       testing::ProgramRun run = run_under_mpi(processes, arguments);
@@ -29,8 +30,9 @@ TEST(MpiCrew, PrintsTheBytesOfOneRun) {
 TEST(MpiCrew, PrintsAnErrorOnce) {
   const std::vector<std::pair<std::string, std::string>> refused = {
       {"verify nowhere", "expected a file or a folder, got nowhere"},
-      {"explore examples/gates/mlp.toml",
-       "expected run, verify, validate or compose in 3 processes of MPI"},
+      {"plan examples/gates/zero3.toml",
+       "expected run, explore, verify, validate or compose in 3 processes of MPI"},
+      {"explore --exhaustive examples/gates/mlp.toml", "expected no --exhaustive, --state, "},
       {"verify --nope", "expected a known option, got --nope"},
       {"verify tests/cases/zero --shard 1/2", "expected no --shard and no --results in processes"},
       {"compose examples/compose/moe.toml --html p.html", "expected no page in processes of MPI"},

@@ -9,8 +9,9 @@ if(NOT PROJECT_IS_TOP_LEVEL)
   set(simmesh_system SYSTEM)
 endif()
 
-# simmesh_library(name [WHOLE] [ELEMENTWISE] FOLDERS folders... COLD folders... USES targets...
+# simmesh_library(name [WHOLE] [ELEMENTWISE] FOLDERS folders... WITHOUT folders... COLD folders... USES targets...
 # HIDES targets...) makes the library simmesh_<name> from all sources below the folders. Without FOLDERS, the folder is <name>.
+# Those below the folders WITHOUT which it is made are of another library.
 # Its headers include those of the targets that it USES; only its sources include those of the
 # targets that it HIDES, so users need at most their libraries. WHOLE links all of it, for sources
 # that register themselves and to which nothing refers: the sources are then in the library
@@ -20,11 +21,13 @@ endif()
 # only loops over elements gain by it. The COLD ones of the folders take no time when they run; with
 # -O1 they compile a third faster.
 function(simmesh_library name)
-  cmake_parse_arguments(LIBRARY "WHOLE;ELEMENTWISE" "" "FOLDERS;COLD;USES;HIDES" ${ARGN})
+  cmake_parse_arguments(LIBRARY "WHOLE;ELEMENTWISE" "" "FOLDERS;WITHOUT;COLD;USES;HIDES" ${ARGN})
   if(NOT LIBRARY_FOLDERS)
     set(LIBRARY_FOLDERS ${name})
   endif()
   simmesh_sources(sources ${LIBRARY_FOLDERS})
+  simmesh_sources(others ${LIBRARY_WITHOUT})
+  list(REMOVE_ITEM sources ${others})
   simmesh_sources(cold ${LIBRARY_COLD})
   list(REMOVE_ITEM sources ${cold})
   set(level -O2)

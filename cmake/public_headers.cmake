@@ -10,6 +10,13 @@ set(simmesh_public_headers
   core/engine/run/shared.h
   core/engine/schedules/sampling.h
   core/engine/shrink_schedule.h
+  # worlds over several processes, of this machine and of MPI, and values by which they go on
+  core/engine/run/known.h
+  core/engine/spread/mpi/mpi_processes.h
+  core/engine/spread/socket_processes.h
+  core/engine/spread/world_spread.h
+  core/tensor/known_tensor.h
+  core/tensor/scalar_value.h
 
   # the elements of a tensor as Eigen's matrices
   core/tensor/eigen_map.h

@@ -7,7 +7,7 @@
 
 #include "core/engine/spread/world_spread.h"
 #include "tests/checkpoint/save_load/killed_training.h"
-#include "tools/crew/mpi_processes.h"
+#include "core/engine/spread/mpi/mpi_processes.h"
 
 int main(int count, char** arguments) {
   using namespace simmesh;

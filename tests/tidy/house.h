@@ -18,6 +18,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"core/engine/ranks"},
     {"core/engine/options"},
     {"core/engine/spread"},
+    {"core/engine/spread/mpi"},
     {"core/engine/reports"},
     {"core/engine/seats"},
     {"core/engine/run"},

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "tools/crew/mpi_processes.h"
+#include "core/engine/spread/mpi/mpi_processes.h"
 
 namespace simmesh {
 

@@ -46,7 +46,7 @@ class ProcessLost : public SpreadBroken {
 };
 
 // Processes are those over which worlds are spread: the seam between this process and the others.
-// SocketProcesses are forked on this machine; tools/crew has those of MPI. Messages from one
+// SocketProcesses are forked on this machine; mpi_processes returns those of MPI. Messages from one
 // process to another arrive whole and in their order. One thread at a time uses the object.
 class Processes {
  public:

@@ -1,4 +1,4 @@
-#include "tools/crew/mpi_processes.h"
+#include "core/engine/spread/mpi/mpi_processes.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 #ifdef SIMMESH_MPIEXEC
-#include "tools/crew/mpi_processes.h"
+#include "core/engine/spread/mpi/mpi_processes.h"
 
 #include <gmock/gmock.h>
 

@@ -180,10 +180,14 @@ void DeepSpeedReader::read_groups() {
 void DeepSpeedReader::check_partitions() {
   PickleValue stage = find_field(state_of(0), "zero_stage");
   stage_ = 1;
-  if (stage != nullptr && stage->kind == Kind::object)
-    stage_ = as_integers(stage->items[1], "zero_stage").at(0);
-  else if (stage != nullptr)
+  if (stage != nullptr && stage->kind == Kind::object) {
+    std::vector<std::int64_t> numbers = as_integers(stage->items[1], "zero_stage");
+    if (numbers.size() != 1)
+      refuse_deepspeed("zero_stage: expected 1 number, got {}", numbers.size());
+    stage_ = numbers[0];
+  } else if (stage != nullptr) {
     stage_ = as_integer(stage, "zero_stage");
+  }
   if (stage_ < 1 || stage_ > 3) refuse_deepspeed("expected stage 1, 2 or 3, got {}", stage_);
   PickleValue counts = field(state_of(0), "partition_count");
   std::vector<std::int64_t> ranks = counts->kind == Kind::integer

@@ -62,6 +62,20 @@ TEST(Combinations, RanksWithoutPositions) {
                       "transformer");
 }
 
+// Six rows of a vocabulary leave the last of four ranks none, and its optimizer an empty tensor.
+TEST(Combinations, RanksWithoutRowsOfTheVocabulary) {
+  for (const char* form :
+       {"fsdp = { mesh = \"dp\" }\n", "zero = { mesh = \"dp\", stage = 1 }\n",
+        "zero = { mesh = \"dp\", stage = 2 }\n", "zero = { mesh = \"dp\", stage = 3 }\n"}) {
+    std::string text =
+        combined_gate({"shape = [2, 4]\nnames = [\"dp\", \"tp\"]", form + sequence}, "transformer");
+    text.replace(text.find("heads = 2"), 9, "heads = 4");
+    text.replace(text.find("vocabulary = 11"), 15, "vocabulary = 6");
+    GateResult result = run_text(text);
+    EXPECT_EQ(result.failed(), 0) << text_of(result);
+  }
+}
+
 // fully_shard shards over the dim of sequences, which its own dims don't have.
 TEST(Combinations, ContextBesideOtherDimsOfFsdp) {
   expect_one_device({"shape = [2, 2]\nnames = [\"dp\", \"cp\"]",

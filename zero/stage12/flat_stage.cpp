@@ -149,6 +149,7 @@ class FlatStage final : public Stage {
 
   Tensor full_optimizer_state(std::size_t parameter, const std::string& key) override {
     if (!partition_.has(parameter)) return {};
+    if (parameters_[parameter].second.numel() == 0) return state_without_elements(parameter, key);
     const OwnedPiece* piece = partition_.piece_of(parameter);
     Tensor own;
     const std::vector<Tensor>& optimized = optimizer_->parameters();
@@ -306,6 +307,21 @@ class FlatStage final : public Stage {
               flat.narrow({0, group.layout.offset(i), group.layout.size(i)}).view(target.shape()));
       }
     }
+  }
+
+  // A parameter without elements, such as a rank's piece of one that is cut over few rows, has what
+  // others have: no rank owns a piece of it that would say.
+  Tensor state_without_elements(std::size_t parameter, const std::string& key) const {
+    NoGrad mode;
+    const std::vector<Tensor>& optimized = optimizer_->parameters();
+    std::int64_t found = 0;
+    for (std::size_t i = 0; i < optimized.size() && found == 0; ++i)
+      if (auto state = optimizer_->state(i).find(key); state != optimizer_->state(i).end())
+        found = state->second.shape() == optimized[i].shape() ? 1 : 0;
+    Tensor own = zeros({found}, DType::float32);
+    if (group_.size() > 1) own = flattened(all_gather_list(own, group_), DType::float32);
+    if (own.numel() == 0) return {};
+    return zeros(parameters_[parameter].second.shape(), DType::float32);
   }
 
   // Returns a whole tensor from the pieces of all ranks, in the order of the ranks.

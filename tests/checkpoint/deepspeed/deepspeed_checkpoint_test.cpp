@@ -202,6 +202,8 @@ TEST(DeepSpeedCheckpoint, RefusesWhatDoesNotFit) {
               HasSubstr("without the key 'buffer_names'"));
   EXPECT_THAT(problem(model, "param_shapes", "param_shapez"),
               HasSubstr("1 flat groups, expected 0"));
+  EXPECT_THAT(problem(optimizer, "K\x02\x85qHR", ")qHR"),
+              HasSubstr("zero_stage: expected 1 number, got 0"));
   Location fewer = run_in_memory("z2_fp32_w3_frozen_tied");
   fewer.store->remove(joined(fewer.name, "global_step3/zero_pp_rank_2_mp_rank_00_optim_states.pt"));
   EXPECT_THAT(error_text([&] { open(fewer); }),

@@ -10,6 +10,7 @@
 #include "core/check/join_text.h"
 #include "core/engine/ranks/call_contents.h"
 #include "core/engine/run/followed_release.h"
+#include "core/engine/run/run.h"
 
 namespace simmesh {
 
@@ -101,6 +102,15 @@ Chunk Exchange::rows_between(std::size_t from, std::size_t to) const {
   for (std::size_t j = 0; j < to; ++j) chunk.start += made.input_splits[j];
   chunk.length = made.input_splits[to];
   return chunk;
+}
+
+void Exchange::finish(Run& run) {
+  for (std::shared_ptr<Arrival>& kept : kept_) {
+    if (kept->is_blocked) continue;
+    RankId rank = kept->rank->id();
+    run.leave_to(rank, std::move(kept));
+  }
+  kept_.clear();
 }
 
 void Exchange::give_all(ResultPart part) {

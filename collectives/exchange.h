@@ -78,7 +78,9 @@ class Exchange final : public Waitable {
 
   // keep holds an arrival, and its owner, until the exchange finishes.
   void keep(std::shared_ptr<Arrival> arrival) { kept_.push_back(std::move(arrival)); }
-  void finish() { kept_.clear(); }
+  // finish lets go of them. What a rank doesn't wait for at this moment it may have dropped, so
+  // that its last owner is left to the rank.
+  void finish(Run& run);
 
   // load_host and store_host copy the members' operands from memory of the host, and their results
   // to it.

@@ -150,15 +150,14 @@ void Group::complete(Exchange& exchange) {
     if (arrival.is_blocked) sleepers_.push_back(arrival.rank->id());
   }
   exchange.store_host();
-  // Retire before waking: dropping the last reference to a rank's tensors changes that rank's
-  // ledger, which must not race with the rank.
+  // Retire before waking: a rank that is woken runs ahead, and may drop what it has waited for.
   retire();
   for (RankId rank : sleepers_) run_.wake(rank);
 }
 
 // Exchanges of one group complete in order: a member can't arrive at one before all earlier ones.
 void Group::retire() {
-  under_way_.front()->finish();
+  under_way_.front()->finish(run_);
   spare_.push_back(std::move(under_way_.front()));
   under_way_.erase(under_way_.begin());
   ++oldest_sequence_;

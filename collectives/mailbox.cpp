@@ -131,8 +131,8 @@ void Mailbox::match(const Pending& pending, Receive& receive) {
   if (receive.host) receive.host->store({&receive.message->payload, 1});
 }
 
-// The mailbox holds nothing of the two any more. A rank that is woken runs ahead, and what it drops
-// then must go on its own thread.
+// The mailbox holds nothing of the two any more: a rank that is woken runs ahead, and may drop what
+// it has waited for.
 void Mailbox::wake(std::uint64_t message, const Receive* receive) {
   for (auto it = sleepers_.begin(); it != sleepers_.end();) {
     if (!(*it)->waits_for(message, receive)) {
@@ -159,6 +159,11 @@ std::uint64_t Mailbox::post(Message message) {
   }
   Receive* receive = found->receive;
   match(pending, *receive);
+  bool is_waited_for = std::any_of(sleepers_.begin(), sleepers_.end(), [&](const Waiter* waiter) {
+    return waiter->waits_for(pending.number, receive);
+  });
+  if (found->keep_alive && !is_waited_for)
+    run_.leave_to(group_.rank_of(receive->to), std::move(found->keep_alive));
   receives_.erase(found);
   wake(pending.number, receive);
   return pending.number;

@@ -142,16 +142,26 @@ TEST(Exchange, StartsAfresh) {
   EXPECT_EQ(exchange.sequence(), 1u);
 }
 
-// If this fails, a started operation's operands are freed before the others have come, or never.
+// If this fails, a started operation's operands are freed before the others have come, or never, or
+// on the thread of another rank.
 TEST(Exchange, KeepsArrivalsUntilItFinishes) {
-  Membership group = group_of(RankList::range(2));
-  auto kept = std::make_shared<Arrival>();
-  Exchange exchange(group);
-  exchange.start(0);
-  exchange.keep(kept);
-  EXPECT_EQ(kept.use_count(), 2);
-  exchange.finish();
-  EXPECT_EQ(kept.use_count(), 1);
+  World({.ranks = 1}).run([](Rank& rank) {
+    Membership group = group_of(RankList::range(2));
+    auto kept = std::make_shared<Arrival>(), waited_for = std::make_shared<Arrival>();
+    kept->rank = waited_for->rank = &rank;
+    waited_for->is_blocked = true;
+    Exchange exchange(group);
+    exchange.start(0);
+    exchange.keep(kept);
+    exchange.keep(waited_for);
+    EXPECT_EQ(kept.use_count(), 2);
+    EXPECT_EQ(waited_for.use_count(), 2);
+    exchange.finish(rank.run());
+    EXPECT_EQ(kept.use_count(), 2) << "it is the rank's, until it has the turn again";
+    EXPECT_EQ(waited_for.use_count(), 1);
+    rank.run().take_turn(rank);
+    EXPECT_EQ(kept.use_count(), 1);
+  });
 }
 
 // If this fails, operands in memory of the host are read too early, or results never reach it.

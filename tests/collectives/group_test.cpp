@@ -85,6 +85,7 @@ TEST(Group, KeepsAnArrivalUntilItsCollectiveIsComplete) {
       EXPECT_EQ(side.use_count(), 2);
       rank.yield();
       EXPECT_TRUE(side->arrival.is_complete);
+      rank.run().take_turn(rank);
       EXPECT_EQ(side.use_count(), 1);
       return;
     }

@@ -302,6 +302,7 @@ Outcome Run::outcome() {
   write_trace_file({options_, result, resources_.trace, seats_});
   states_.clear();
   deputies_.drop();
+  for (Seat& seat : seats_) seat.left.clear();
   result.live_storages = resources_.memory->live_uncharged() - uncharged_before_;
   for (Seat& seat : seats_) result.live_storages += seat.rank.ledger().live_storages();
   return result;

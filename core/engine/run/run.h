@@ -73,6 +73,11 @@ class Run final : public SeatedRun {
   // take_turn blocks until the rank has the turn. Raises RankEnded if the run has ended.
   void take_turn(Rank& rank);
 
+  // leave_to gives a rank what it has started and others have finished: it goes when the rank has
+  // the turn again. Its tensors count in the rank's ledger, so their last owner must be the rank
+  // itself, which may run ahead on another thread. The caller has the turn.
+  void leave_to(RankId rank, std::shared_ptr<const void> started);
+
   // begin_operation takes the turn and counts an operation of the rank. Raises if the fault plan
   // kills the rank there. Returns the fault that the operation has to carry out; null for none.
   const Fault* begin_operation(Rank& rank, const char* operation, const CallSite& site);

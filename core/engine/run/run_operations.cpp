@@ -46,7 +46,13 @@ void Run::take_turn(Rank& rank) {
   ForkedChild::refuse();
   Seat& seat = seats_[rank.id()];
   turns_.take(seat);
+  if (!seat.left.empty()) [[unlikely]]
+    seat.left.clear();
   if (seat.ended) end_rank(seat);
+}
+
+void Run::leave_to(RankId rank, std::shared_ptr<const void> started) {
+  if (seats_[rank].state != Seat::State::finished) seats_[rank].left.push_back(std::move(started));
 }
 
 // With several threads ranks end one after the other, each in its turn: as they unwind, they take

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
+#include <vector>
 
 #include "core/engine/fibers/fiber_switch.h"
 #include "core/engine/ranks/rank.h"
@@ -43,6 +45,7 @@ struct Seat {
   LastOperation last_operation = {};
   const std::byte* stack_end = nullptr;  // its lowest address
   std::exception_ptr exception = nullptr;
+  std::vector<std::shared_ptr<const void>> left = {};  // see Run::leave_to
   FiberIdentity identity = {};
   State state = State::runnable;
   // A rank that runs ahead may read them while a run that is interrupted ends.

@@ -104,7 +104,9 @@ void add_legend(std::string& svg, std::int64_t y, const SpacedSchedule& spaced) 
 
 std::string schedule_svg(const SpacedSchedule& spaced, std::string_view title) {
   std::int64_t rows_end = head_height + std::int64_t(spaced.placed.size()) * row_height;
-  std::int64_t width = std::max<std::int64_t>(name_width + spaced.end * unit_width, 700) + margin;
+  // The last label stands under the end of the last column, half of it beyond.
+  std::int64_t width =
+      std::max<std::int64_t>(name_width + spaced.end * unit_width, 700) + 2 * margin;
   std::int64_t height = rows_end + foot_height;
   std::string svg;
   append_text(svg,
@@ -118,7 +120,7 @@ std::string schedule_svg(const SpacedSchedule& spaced, std::string_view title) {
     for (const auto& placed : spaced.placed[rank]) row.draw(placed);
   }
   for (std::int64_t time = 0; time <= spaced.end; time += step_of_labels)
-    append_text(svg, "<text x=\"{}\" y=\"{}\" fill=\"#666\">{}</text>\n",
+    append_text(svg, "<text x=\"{}\" y=\"{}\" fill=\"#666\" text-anchor=\"middle\">{}</text>\n",
                 name_width + time * unit_width, rows_end + 12, time);
   add_legend(svg, height - 14, spaced);
   return svg + "</svg>\n";

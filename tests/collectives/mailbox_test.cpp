@@ -14,7 +14,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::error_text;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 struct Tagged {

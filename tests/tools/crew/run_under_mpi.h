@@ -7,13 +7,16 @@
 namespace simmesh::testing {
 
 #ifdef SIMMESH_MPIEXEC
-// run_under_mpi runs the command in some processes, more than there are cores, also as root. What
-// Open MPI leaks isn't reported where the command is built with AddressSanitizer.
+// run_under_mpi runs the command in some processes, more than there are cores, also as root. Where
+// the command is built with sanitizers, faults of Open MPI itself aren't reported: what it leaks,
+// how its threads share memory, and the order of its locks.
 inline ProgramRun run_under_mpi(int processes, const std::string& arguments,
                                 const std::string& program = SIMMESH_PROGRAM) {
   return run_program(
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-      "ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" OMPI_MCA_rmaps_base_oversubscribe=1 "
+      "ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" "
+      "TSAN_OPTIONS=\"$TSAN_OPTIONS:detect_deadlocks=0:suppressions=" SIMMESH_SOURCE_DIR
+      "/tests/tools/crew/open_mpi.supp\" OMPI_MCA_rmaps_base_oversubscribe=1 "
       "OMPI_MCA_hwloc_base_binding_policy=none "
       "'" SIMMESH_MPIEXEC "' -n " +
           std::to_string(processes) + " '" + program + "' " + arguments,

@@ -11,10 +11,13 @@ namespace simmesh {
 
 // ShardRequest is what the options --shard and --results of a command ask for.
 //
-//   ShardRequest request{.command = "verify", .shard = "2/8", .file = ""};
+//   ShardRequest request{.command = "verify", .shard = "1/8", .file = ""};
 //   std::optional<ShardResults> keeps = request.begin("PATH=cases");
-//   ...
-//   if (keeps) request.write(*keeps);
+//   if (keeps) {
+//     keeps->jobs = 1;
+//     keeps->results.emplace(0, JsonValue("passed"));
+//     request.write(*keeps);
+//   }
 struct ShardRequest {
   std::string command;
   std::string shard;  // "2/8"; empty: none was asked for

@@ -48,7 +48,7 @@ def end_of_program() -> None:
         if "_save_process" in vars(saver):
             saver._save_process.kill()
             saver._save_process.join()
-            # What keeps the saver, such as a traceback, may free it on the host.
+            # The saver may be freed on the host, by a traceback that has kept it.
             saver._save_process = SimpleNamespace(is_alive=lambda: False)
 
 

@@ -123,7 +123,7 @@ class RankState:
         self.futures: list[PolledFuture] = []
         self.threads: list[StartedThread] = []
         self.has_started_threads = False
-        # What holds the processes that save the rank's checkpoints.
+        # The holders of processes that save the rank's checkpoints.
         self.savers: list[Any] = []
         self.foreign: list[threading.Thread] = []
         self.copied_views: dict[int, Any] = {}

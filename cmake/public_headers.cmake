@@ -255,8 +255,10 @@ set(simmesh_bound_headers
   sharding/typed/global_rule.h
   sharding/typed/local_rule.h
   sharding/typed/type_refusal.h
-  # the command in Python, and its findings
+  # the command in Python, its findings and its shards
   core/findings/judged_checks.h
+  core/shards/job_result.h
+  core/shards/shard_request.h
   core/check/repro.h
   core/check/write_file.h
   core/engine/options/run_words.h

@@ -2,8 +2,7 @@
 #include <memory>
 
 #include "core/check/error.h"
-#include "core/check/read_file.h"
-#include "core/shards/shard_results.h"
+#include "core/shards/shard_request.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"
 #include "tools/united_reports.h"
@@ -22,17 +21,15 @@ constexpr std::pair<std::string_view, PrintUnited*> reports[] = {
 
 int merge(const std::vector<std::string>& paths, const UnitedOutput& options) {
   options.findings.begin();
-  std::vector<ShardFile> files;
-  for (const std::string& path : paths) {
-    std::string text = read_file({.where = "tools/merge",
-                                  .what = "a file of results",
-                                  .path = path,
-                                  .bytes_max = std::size_t(1) << 32});
-    files.push_back({path, shard_results_from(text, path)});
-  }
-  ShardResults all = united(files);
+  ShardResults all = united_from(paths);
   for (const auto& [command, print] : reports)
     if (command == all.command) return print(all, options);
+  if (all.command == "museum")
+    raise(ErrorKind::value_error, "tools/merge",
+          "{}: expected results of run, explore, verify, validate or compose, got those of museum, "
+          "which the Python package merges, from files that are no pipes: "
+          "FILE...",
+          paths.front());
   raise(ErrorKind::value_error, "tools/merge",
         "{}: expected results of run, explore, verify, validate or compose, got {}", paths.front(),
         all.command);

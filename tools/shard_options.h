@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/shards/shard_results.h"
+#include "core/shards/shard_request.h"
 
 namespace simmesh {
 
@@ -31,15 +31,11 @@ class ShardOptions {
   void write(const ShardResults& results) const;
 
  private:
-  std::string file() const;
+  ShardRequest request() const;
 
   const CLI::App* app_ = nullptr;
   std::string shard_;
   std::string file_;
 };
-
-// input_hash returns a hash of the bytes of files, in order. Raises a ValueError for one that can't
-// be read.
-std::uint64_t input_hash(const std::vector<std::string>& paths);
 
 }  // namespace simmesh

@@ -13,6 +13,7 @@ void bind_processes(nanobind::module_& module);
 void bind_command(nanobind::module_& module);
 void bind_examination(nanobind::module_& module);
 void bind_findings(nanobind::module_& module);
+void bind_shards(nanobind::module_& module);
 void bind_placement(nanobind::module_& module);
 void bind_mesh(nanobind::module_& module);
 void bind_tensor(nanobind::module_& module);

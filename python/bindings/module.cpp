@@ -16,6 +16,7 @@ NB_MODULE(_core, module) {
   simmesh::python::bind_command(module);
   simmesh::python::bind_examination(module);
   simmesh::python::bind_findings(module);
+  simmesh::python::bind_shards(module);
   simmesh::python::bind_placement(module);
   simmesh::python::bind_mesh(module);
   simmesh::python::bind_tensor(module);

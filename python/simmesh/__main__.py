@@ -1,6 +1,6 @@
 """The command `simmesh`, as the C++ program has it, with `demo` and `gates`, and what needs
-PyTorch: `record`, `torchrun`, `accelerate launch`, `deepspeed`, `museum`, `validate --python` and
-`validate --pytorch`.
+PyTorch: `record`, `torchrun`, `accelerate launch`, `deepspeed`, `museum`, `merge` of its shards,
+`validate --python` and `validate --pytorch`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,14 @@ from __future__ import annotations
 import sys
 
 from simmesh._core import command
+from simmesh.started_by_mpi import is_started_by_mpi, refuse_mpi
 from simmesh.termination import end_children_on_sigterm
 
 
 def main() -> int:
     """Runs the command that sys.argv names and returns its exit status."""
+    if is_started_by_mpi():
+        return refuse_mpi()
     if sys.argv[1:2] == ["demo"]:
         from simmesh.demo import run as demo
 
@@ -39,6 +42,11 @@ def main() -> int:
         from simmesh.museum.command import run as museum
 
         return museum(sys.argv[2:])
+    if sys.argv[1:2] == ["merge"]:
+        from simmesh.museum import shards
+
+        if shards.is_ours(sys.argv[2:]):
+            return shards.merge(sys.argv[2:])
     if sys.argv[1:2] == ["validate"]:
         from simmesh import rules_command
 

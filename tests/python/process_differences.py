@@ -29,6 +29,7 @@ _THREADS = Difference("starts ranks that are threads in all it does, for minutes
 
 #: The rows by ``file`` or ``file::test``, with or without its parameters.
 DIFFERENCES: Mapping[str, Difference] = {
+    "test_entry_points.py::test_other_questions_are_asked_each_time": _HOST,
     "test_isolation.py::test_ranks_call_what_the_host_put_in_place": _HOST,
     "test_isolation.py::test_profiler_is_refused": Difference("a process has its own profiler"),
     "test_isolation.py::test_a_group_of_another_rank_is_refused": _OWN,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,7 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint import _async_process_executor as of_torch
 from torch.distributed.checkpoint.state_dict_saver import AsyncCheckpointerType
 from torch.distributed.fsdp import fully_shard
 
@@ -94,16 +99,110 @@ def test_a_save_on_the_group_of_the_training_is_reported(tmp_path: Path) -> None
     assert "test_async_save.py:" in text
 
 
-def test_a_save_by_a_process_is_refused_on_the_programs_line(tmp_path: Path) -> None:
-    """Would fail if a process of a rank tried to join the ranks."""
+@pytest.fixture(params=["threads", "processes"])
+def seats(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def saves_by_processes(tmp_path: Path, seats: str, **options: Any) -> Any:
+    """The run of a program that trains while processes save."""
+
+    def program() -> bool:
+        model = trained_model()
+        dcp.save(state_of(model), checkpoint_id=tmp_path / "at_once")
+        for number in range(2):
+            future = dcp.async_save(
+                state_of(model), checkpoint_id=tmp_path / f"later{number}",
+                async_checkpointer_type=AsyncCheckpointerType.PROCESS,
+            )  # fmt: skip
+        train(model)
+        future.result()
+        note_process(tmp_path)
+        dist.barrier()
+        expected = loaded(model, tmp_path / "at_once")
+        return all(map(torch.equal, expected, loaded(model, tmp_path / "later1")))
+
+    return simmesh.spmd_run(program, world_size=2, seats=seats, timeout=300, **options)
+
+
+def note_process(folder: Path) -> None:
+    """Notes the saving process of a rank."""
+    saver: Any = of_torch._CHECKPOINT_PROCESS
+    (folder / f"process{dist.get_rank()}").write_text(str(saver._save_process.pid))
+
+
+def noted(folder: Path) -> list[int]:
+    """The saving processes of two ranks."""
+    return [int((folder / f"process{rank}").read_text()) for rank in range(2)]
+
+
+def has_ended(process: int) -> bool:
+    """True once a process has ended, for which it has some seconds."""
+    for _ in range(200):
+        if not Path(f"/proc/{process}").exists():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_processes_save_what_save_does(tmp_path: Path, seats: str) -> None:
+    """Would fail if the saving processes of ranks didn't meet, saved what was trained meanwhile,
+    made the run another one each time, or outlived it.
+    """
+    hashes = []
+    for _ in range(2):
+        ran = saves_by_processes(tmp_path, seats)
+        assert ran.outcome.ok, ran.outcome.report
+        assert ran.results == [True] * 2
+        assert all(has_ended(process) for process in noted(tmp_path))
+        hashes.append((ran.outcome.schedule_hash, ran.outcome.data_hash))
+        for file in (tmp_path / "at_once").iterdir():
+            if file.name != ".metadata":  # it has the paths
+                assert file.read_bytes() == (tmp_path / "later1" / file.name).read_bytes()
+        shutil.rmtree(tmp_path)
+        tmp_path.mkdir()
+    assert hashes[0] == hashes[1]
+    assert of_torch._CHECKPOINT_PROCESS is None
+
+
+def test_a_rank_that_saves_alone_is_reported(tmp_path: Path, seats: str) -> None:
+    """Would fail if a rank waited for the processes of others outside of the schedule."""
+
+    def program() -> None:
+        group = dist.new_group([0, 1], backend="gloo")
+        future = dcp.async_save(
+            {"x": torch.ones(2)}, checkpoint_id=tmp_path / "alone", process_group=group,
+            async_checkpointer_type=AsyncCheckpointerType.PROCESS,
+        )  # fmt: skip
+        future.result()
+        if dist.get_rank() == 0:
+            dcp.async_save(
+                {"x": torch.ones(2)}, checkpoint_id=tmp_path / "alone", process_group=group,
+                async_checkpointer_type=AsyncCheckpointerType.PROCESS,
+            ).result()  # fmt: skip
+
+    outcome = simmesh.spmd_run(program, world_size=2, seats=seats, timeout=300).outcome
+    assert not outcome.ok
+    assert "wait 3 of 1" in outcome.report, outcome.report
+
+
+@pytest.mark.parametrize("way", ["raises", "dies"])
+def test_saving_processes_end_with_their_rank(tmp_path: Path, way: str) -> None:
+    """Would fail if a rank that fails left its saving process behind."""
 
     def program() -> None:
         dcp.async_save(
-            state_of(trained_model()), checkpoint_id=tmp_path / "by_process",
+            {"x": torch.ones(2)}, checkpoint_id=tmp_path / "left",
             async_checkpointer_type=AsyncCheckpointerType.PROCESS,
-        )  # fmt: skip
+        ).result()  # fmt: skip
+        note_process(tmp_path)
+        dist.barrier()
+        if dist.get_rank() == 0:
+            if way == "dies":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise ValueError("expected to end")
+        dist.barrier()
 
-    outcome = simmesh.spmd_run(program, world_size=2).outcome
-    assert outcome.kind == "error"
-    assert "expected AsyncCheckpointerType.THREAD, whose threads are the rank's" in outcome.message
-    assert "test_async_save.py:" in outcome.message
+    outcome = simmesh.spmd_run(program, world_size=2, seats="processes", timeout=300).outcome
+    assert not outcome.ok and outcome.rank == 0
+    assert all(has_ended(process) for process in noted(tmp_path))

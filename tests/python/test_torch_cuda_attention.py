@@ -72,7 +72,7 @@ def test_the_strategies_are_gone_with_the_run() -> None:
         return scaled_dot_product_attention(q, k, v).placements
 
     found = [
-        simmesh.spmd_run(placements, device, world_size=2, device=device).results[0]
+        simmesh.spmd_run(placements, device, world_size=2, device=device, timeout=600).results[0]
         for device in ("cuda", "cpu")
     ]
     assert found == [(Shard(1),), (Replicate(),)]

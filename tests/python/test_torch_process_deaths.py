@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import mmap
 import os
 import signal
 import subprocess
@@ -62,6 +64,33 @@ def children() -> list[str]:
     return found
 
 
+def left_since(files: list[str]) -> list[str]:
+    """The files of shared memory that are new and that no process has: others' programs make some,
+    too.
+    """
+    new = set(os.listdir("/dev/shm")) - set(files)
+    used = ""
+    for each in Path("/proc").glob("[0-9]*/maps") if new else ():
+        with contextlib.suppress(OSError):  # it has ended
+            used += each.read_text()
+    return [name for name in new if f"/dev/shm/{name}" not in used]
+
+
+def test_a_file_that_nobody_has_is_left() -> None:
+    """Would fail if the tests here found no file that a killed process left."""
+    files = os.listdir("/dev/shm")
+    name = f"simmesh_left_{os.getpid()}"
+    with open(f"/dev/shm/{name}", "w+b") as file:
+        file.write(b"1")
+        file.flush()
+        try:
+            assert name in left_since(files)
+            with mmap.mmap(file.fileno(), 1):
+                assert name not in left_since(files)
+        finally:
+            os.unlink(file.name)
+
+
 @pytest.mark.parametrize(
     ("end", "words", "function"),
     [
@@ -72,7 +101,7 @@ def children() -> list[str]:
 )
 def test_a_death_is_reported(end: Callable[[], Any], words: str, function: str | None) -> None:
     """Fails if the run hangs, ends this process, or doesn't say where the rank was."""
-    before, files = children(), sorted(os.listdir("/dev/shm"))
+    before, files = children(), os.listdir("/dev/shm")
     ran = simmesh.spmd_run(after_one_all_reduce(end), world_size=3, seats="processes")
     assert ran.outcome.kind == "error"
     assert ran.outcome.rank == 1
@@ -84,7 +113,7 @@ def test_a_death_is_reported(end: Callable[[], Any], words: str, function: str |
         assert f"in {function}" in ran.outcome.report
     assert "pytest/__main__.py" not in ran.outcome.report
     assert children() == before
-    assert sorted(os.listdir("/dev/shm")) == files
+    assert not left_since(files)
     assert simmesh.spmd_run(torch.tensor, 1, world_size=2, seats="processes").outcome.ok
 
 
@@ -120,7 +149,7 @@ def test_no_process_outlives_its_parent(tmp_path: Path) -> None:
             """
         )
     )
-    files = sorted(os.listdir("/dev/shm"))
+    files = os.listdir("/dev/shm")
     parent = subprocess.Popen([sys.executable, str(script)])
     ranks: list[str] = []
     end = time.monotonic() + 120
@@ -133,7 +162,7 @@ def test_no_process_outlives_its_parent(tmp_path: Path) -> None:
     while any(is_running(each) for each in ranks) and time.monotonic() < end:
         time.sleep(0.05)
     assert not any(is_running(each) for each in ranks)
-    assert sorted(os.listdir("/dev/shm")) == files
+    assert not left_since(files)
 
 
 def is_running(pid: str) -> bool:

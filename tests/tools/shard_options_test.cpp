@@ -46,15 +46,5 @@ TEST(ShardOptions, RefuseWhatMakesNoShard) {
     expect_error([&] { begin_with(arguments); }, ErrorKind::value_error, "expected");
 }
 
-// If this fails, shards that read other files are put together.
-TEST(InputHash, IsThatOfTheBytesInOrder) {
-  TemporaryFolder folder;
-  std::string a = folder.write("a", "1"), b = folder.write("b", "2"), c = folder.write("c", "1");
-  EXPECT_EQ(input_hash({a, b}), input_hash({c, b}));
-  EXPECT_NE(input_hash({a, b}), input_hash({b, a}));
-  EXPECT_NE(input_hash({a}), input_hash({b}));
-  expect_error([&] { input_hash({"/none"}); }, ErrorKind::value_error, "an input of the command");
-}
-
 }  // namespace
 }  // namespace simmesh

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from simmesh.findings import Findings, add_option
 from simmesh.museum.collection import HALLS, Card, chosen
+from simmesh.museum.output import conclude, print_score
+from simmesh.museum.shards import Share, add_shard_options
 
 if TYPE_CHECKING:
     from simmesh.museum.score import Score
@@ -19,7 +21,7 @@ SUMMARY = "published silent bugs of distributed training, each as a program with
 
 def run(arguments: Sequence[str]) -> int:
     """Runs the command and returns its exit status: 0, 1 if a bug isn't found or a right program
-    has a finding, or 2 where it could not run.
+    has a finding, 2 where it could not run, or 130 after Ctrl-C.
     """
     options = _parser().parse_args(arguments)
     try:
@@ -30,6 +32,9 @@ def run(arguments: Sequence[str]) -> int:
         if options.task == "page":
             return _page(Path(options.folder), options.jobs)
         return _list(chosen(options.names if options.task == "list" else []))
+    except KeyboardInterrupt:
+        print("simmesh: interrupted", file=sys.stderr)
+        return 130
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         print(f"simmesh: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -55,52 +60,29 @@ def _show(cards: Sequence[Card]) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from simmesh.museum.score import as_json, scores, totals
+    from simmesh.museum.score import scores
 
-    found = []
     findings = Findings(options.findings)
-    for each in scores(chosen(options.names), options.jobs, options.seed):
+    share = Share(options, chosen(options.names))
+    found = []
+    for each in scores(share.cards, options.jobs, options.seed):
         found.append(each)
-        _add(findings, each)
-        if options.json:
-            continue
-        print(each.line, flush=True)
-        if not options.quiet:
-            _print_indented(each.finding)
-            if each.noise:
-                print("  in the right program:")
-                _print_indented(each.noise)
-    total = totals(found)
-    findings.write()
-    if options.json:
-        print(as_json(found))
-    else:
-        print(
-            f"{total['found']} of {total['total']} found, {total['named']} named, "
-            f"{total['noisy']} noisy, {total['seconds']} s, the longest {total['longest']} s"
-        )
+        print_score(options, each)
+    status = conclude(options, found, findings)
     if options.report:
         _write_report(options, found)
-    return 0 if all(each.ok for each in found) else 1
-
-
-def _add(findings: Findings, each: Score) -> None:
-    if each.ok:
-        findings.passed(each.hall, each.name)
-        return
-    rule = "museum/noise" if each.noise else "museum/missed"
-    expected, got = ("a finding in the wrong program alone", "one in the right program too")
-    if not each.finding:
-        expected, got = "a finding in the wrong program", "none"
-    report = f"{each.name}: expected {expected}, got {got}\n{each.noise}"
-    findings.failed(each.hall, each.name, report, rule, reproduce=f"simmesh museum run {each.name}")
+    share.write(found)
+    return status
 
 
 def _write_report(options: argparse.Namespace, found: Sequence[Score]) -> None:
     from simmesh.museum.report import parts
     from simmesh.report import write
 
-    line = " ".join(["simmesh museum run", *options.names, "--report", options.report])
+    words = ["simmesh museum run", *options.names]
+    words += [f"--seed {options.seed}"] if options.seed else []
+    words += [f"--shard {options.shard}"] if options.shard else []
+    line = " ".join([*words, "--report", options.report])
     write(Path(options.report), "simmesh museum", parts(chosen(options.names), found), line)
 
 
@@ -108,11 +90,6 @@ def _report_file(text: str) -> str:
     if not text.endswith(".html"):
         raise argparse.ArgumentTypeError(f"expected a file that ends in .html, got {text!r}")
     return text
-
-
-def _print_indented(text: str) -> None:
-    for line in text.splitlines():
-        print(f"  {line}")
 
 
 def _page(folder: Path, jobs: int) -> int:
@@ -139,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     runs.add_argument(
         "--report", type=_report_file, metavar="OUT.html", help="a page with programs and findings"
     )
+    add_shard_options(runs)
     runs.add_argument("--json", action="store_true", help="one JSON object")
     runs.add_argument("--quiet", action="store_true", help="without the findings' texts")
     add_option(runs)

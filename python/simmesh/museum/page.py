@@ -26,7 +26,8 @@ simmesh museum run [NAME|HALL]      runs wrong and right programs: what is found
 
 `simmesh museum run` ends with status 0 if every bug is found and no right program has a finding.
 It takes `--jobs N`, `--json` and `--quiet`. With `--seed N` all programs have other data and
-parameters. [The museum's score](scores.md) says what other tools find in the same exhibits.
+parameters, and with `--shard I/N` it runs one of several [shards](../shards.md). [The museum's
+score](scores.md) says what other tools find in the same exhibits.
 
 | check | is | expects |
 | --- | --- | --- |

@@ -123,6 +123,8 @@ class RankState:
         self.futures: list[PolledFuture] = []
         self.threads: list[StartedThread] = []
         self.has_started_threads = False
+        # The holders of processes that save the rank's checkpoints.
+        self.savers: list[Any] = []
         self.foreign: list[threading.Thread] = []
         self.copied_views: dict[int, Any] = {}
         # The mode in which each thread of the rank computes.

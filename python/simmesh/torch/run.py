@@ -14,7 +14,15 @@ from typing import Any, Callable
 
 from simmesh import _core
 from simmesh.spmd import RANKS_MAX, SEATS
-from simmesh.torch import cuda, groups, kernels, operators, rank_state, unwatched
+from simmesh.torch import (
+    async_save,
+    cuda,
+    groups,
+    kernels,
+    operators,
+    rank_state,
+    unwatched,
+)
 from simmesh.torch.blocked_rank import end_at_exit
 from simmesh.torch.calls import Calls
 from simmesh.torch.internal_files import internal_files
@@ -220,9 +228,12 @@ class _Program:
             state = rank_state.of_rank()
             state.operators = self._operators
             state.process_id = threading.get_native_id()
-            with state.operators():
-                result = self._body(rank)
-                threads.end_of_program()
+            try:
+                with state.operators():
+                    result = self._body(rank)
+                    threads.end_of_program()
+            finally:
+                async_save.end_of_program()
             state.shared.joint_calls.end(rank)
         return result
 

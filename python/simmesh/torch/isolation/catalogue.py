@@ -134,6 +134,7 @@ def _own_names() -> OwnNames:
     own.add(sys.modules, ["__main__"], _copied)
     threads.add_names(own)
     context_parallel.add_names(own)
+    async_save.add_names(own)
     own.add(vars(torch.distributed.tensor._random), ["_rng_tracker"], lambda value: None)
     # Contexts such as loss_parallel and implicit_replication write these.
     dispatcher = vars(torch.distributed.tensor.DTensor._op_dispatcher)

@@ -20,7 +20,7 @@ from simmesh.torch import rank_state
 from simmesh.torch.isolation import packages
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.thread import share_groups
-from simmesh.torch.processes import shared_services
+from simmesh.torch.processes import shared_locks, shared_services
 from simmesh.torch.processes.carried_error import carried
 from simmesh.torch.processes.channel import Channel, ChannelClosed
 from simmesh.torch.processes.differentiation import settle_thread_pool
@@ -51,6 +51,7 @@ def run_program(
         state = rank_state.of_rank()
         state.shared = shared_services.RemoteState(core, state.shared)
         shared_services.install(core, patches)
+        shared_locks.install(core, patches)
         _print_at_seat(core)
         for name, value in os.environ.items():
             os.putenv(name, value)

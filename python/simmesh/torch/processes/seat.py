@@ -16,6 +16,7 @@ from simmesh.torch.processes.channel import Channel, ChannelClosed, channel_pair
 from simmesh.torch.processes.exact_operands import BlockRecords, Carried, CarriedStart
 from simmesh.torch.processes.operand_memory import SharedArray
 from simmesh.torch.processes.rank_process import RankProcess, RankProcessEnded
+from simmesh.torch.processes.shared_locks import SharedLocks
 from simmesh.torch.store_keys import StoreKeys
 
 
@@ -67,6 +68,7 @@ class Seats:
 
     def __init__(self) -> None:
         self._waiting: list[Seat] = []
+        self.locks = SharedLocks()
 
     def let_run_ahead(self) -> None:
         """Answers the processes all of whose operations have completed by now, before their turn
@@ -248,6 +250,9 @@ class Seat:
         keys: StoreKeys = rank_state.of_rank().shared.keys_of(place)
         return getattr(keys, method)(*arguments)
 
+    def lock(self, method: str, *arguments: Any) -> Any:
+        return getattr(self._seats.locks, method)(*arguments)
+
     def joint_call(self, members: list[int], name: str, what: str) -> None:
         state = rank_state.of_rank()
         state.shared.joint_calls.make(state.rank, members, name, what)
@@ -300,6 +305,7 @@ class Seat:
 _HANDLERS: dict[str, Callable[..., Any]] = {
     "group": Seat.group, "collective": Seat.collective, "send": Seat.send, "recv": Seat.recv,
     "wait": Seat.wait, "is_completed": Seat.is_completed, "store": Seat.store,
+    "lock": Seat.lock,
     "joint_call": Seat.joint_call, "joint_calls_end": Seat.joint_calls_end,
     "monitored_barrier": Seat.meet, "get_shared": Seat.get_shared, "set_shared": Seat.set_shared,
     "start_thread": Seat.start_thread,
@@ -316,8 +322,8 @@ def _in_words(name: str, arguments: tuple[Any, ...]) -> str:
     """A request as reports name it."""
     if name == "collective":
         return str(arguments[4])
-    if name == "store":
-        return f"store {arguments[1]}"
+    if name in ("store", "lock"):
+        return f"{name} {arguments[1 if name == 'store' else 0]}"
     return name
 
 

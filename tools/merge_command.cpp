@@ -28,7 +28,7 @@ int merge(const std::vector<std::string>& paths, const UnitedOutput& options) {
     raise(ErrorKind::value_error, "tools/merge",
           "{}: expected results of run, explore, verify, validate or compose, got those of museum, "
           "which the Python package merges, from files that are no pipes: "
-          "FILE...",
+          "python -m simmesh merge FILE...",
           paths.front());
   raise(ErrorKind::value_error, "tools/merge",
         "{}: expected results of run, explore, verify, validate or compose, got {}", paths.front(),

@@ -5,9 +5,9 @@
 #include <fmt/core.h>
 #include <mpi.h>
 
+#include "core/engine/spread/mpi/mpi_processes.h"
 #include "core/engine/spread/world_spread.h"
 #include "tests/checkpoint/save_load/killed_training.h"
-#include "core/engine/spread/mpi/mpi_processes.h"
 
 int main(int count, char** arguments) {
   using namespace simmesh;

@@ -1,8 +1,7 @@
 #ifdef SIMMESH_MPIEXEC
-#include "core/engine/spread/mpi/mpi_processes.h"
-
 #include <gmock/gmock.h>
 
+#include "core/engine/spread/mpi/mpi_processes.h"
 #include "tests/tools/crew/run_under_mpi.h"
 
 namespace simmesh {

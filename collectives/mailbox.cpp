@@ -159,10 +159,10 @@ std::uint64_t Mailbox::post(Message message) {
   }
   Receive* receive = found->receive;
   match(pending, *receive);
-  bool is_waited_for = std::any_of(sleepers_.begin(), sleepers_.end(), [&](const Waiter* waiter) {
+  auto waits_for_it = [&](const Waiter* waiter) {
     return waiter->waits_for(pending.number, receive);
-  });
-  if (found->keep_alive && !is_waited_for)
+  };
+  if (found->keep_alive && std::none_of(sleepers_.begin(), sleepers_.end(), waits_for_it))
     run_.leave_to(group_.rank_of(receive->to), std::move(found->keep_alive));
   receives_.erase(found);
   wake(pending.number, receive);

@@ -96,13 +96,35 @@ GatesRequest gates_request(const ExploreArguments& arguments) {
   return request;
 }
 
+// Prints the result of several gates, or of one with faults, and writes its findings.
+template <class Found>
+void print_found(const Found& found, const UnitedOutput& options) {
+  print_report(options.output.json ? to_json(found) : to_text(found, options.output.quiet));
+  options.findings.write([&] { return judged_checks(found); });
+}
+
+// FailingSchedule is the file that gets the schedule of a failure, and the line that replays it.
+struct FailingSchedule {
+  std::string file;
+  std::string reproduce;
+};
+
+// The result is printed before files are written, so that it isn't lost if they can't be.
+void print_found(const GateExploration& found, const FailingSchedule& failing,
+                 const UnitedOutput& options) {
+  ExploreTextOptions text{.quiet = options.output.quiet, .reproduce = failing.reproduce};
+  print_report(options.output.json ? to_json(found, text) : to_text(found, text));
+  if (!found.choices.empty())
+    write_file(failing.file, found.schedule() + "\n", "the failing schedule");
+  options.findings.write([&] { return judged_checks(found, failing.reproduce); });
+}
+
 // Explores several gates, or one that goes on from a file.
 int run_several(const std::vector<GateFile>& gates, ExploreArguments& arguments,
                 const RunWords& options, WatchedRun& watched) {
   GatesExploration found = explore_gates(gates, options, gates_request(arguments));
   watched.end(found.interrupted);
-  print_report(arguments.output.json ? to_json(found) : to_text(found, arguments.output.quiet));
-  arguments.findings.write([&] { return judged_checks(found); });
+  print_found(found, {arguments.output, arguments.findings});
   if (arguments.report.is_given())
     arguments.report.write(exploration_page(found, arguments.report.command()));
   return status_of(found.interrupted, found.failed() == 0);
@@ -113,28 +135,24 @@ int run_swarm(const GateFile& gate, ExploreArguments& arguments, const RunWords&
   FaultSwarm swarm =
       run_fault_swarm(gate, options, arguments.request, fault_kinds(arguments.faults));
   watched.end(swarm.interrupted);
-  print_report(arguments.output.json ? to_json(swarm) : to_text(swarm, arguments.output.quiet));
-  arguments.findings.write([&] { return judged_checks(swarm); });
+  print_found(swarm, {arguments.output, arguments.findings});
   if (arguments.report.is_given())
     arguments.report.write(exploration_page(swarm, arguments.report.command()));
   return status_of(swarm.interrupted, swarm.ok());
 }
 
-// The result is printed before files are written, so that it isn't lost if they can't be.
 int run_one(const GateFile& gate, ExploreArguments& arguments, const RunWords& options,
             WatchedRun& watched) {
   GateExploration found = explore_gate(gate, options, arguments.request);
   watched.end(found.interrupted);
-  ExploreTextOptions text{.quiet = arguments.output.quiet};
-  std::string file = schedule_file(arguments);
+  FailingSchedule failing{.file = schedule_file(arguments)};
   if (!found.choices.empty())
-    text.reproduce = reproduce_line(arguments.paths.front(), options, file);
-  print_report(arguments.output.json ? to_json(found, text) : to_text(found, text));
-  if (!found.choices.empty()) write_file(file, found.schedule() + "\n", "the failing schedule");
-  arguments.findings.write([&] { return judged_checks(found, text.reproduce); });
+    failing.reproduce = reproduce_line(arguments.paths.front(), options, failing.file);
+  print_found(found, failing, {arguments.output, arguments.findings});
   if (arguments.report.is_given() && !found.interrupted)
-    arguments.report.write(exploration_page(
-        gate, options, found, {.report = arguments.report.command(), .reproduce = text.reproduce}));
+    arguments.report.write(
+        exploration_page(gate, options, found,
+                         {.report = arguments.report.command(), .reproduce = failing.reproduce}));
   return status_of(found.interrupted, found.ok());
 }
 
@@ -145,30 +163,23 @@ void add_facts(ShardResults& keeps, const ExploreArguments& arguments, const Run
   keeps.about.set("schedule_file", file);
 }
 
-// Prints what jobs of an exploration have found as run_one, run_swarm and run_several do.
+// Prints what jobs of an exploration have found.
 int print_explored(const ShardResults& found, const UnitedOutput& options) {
-  const OutputOptions& output = options.output;
   std::vector<ExploredGate> gates = explored_gates(found);
   if (gates.size() > 1) {
     GatesExploration all = exploration_of(gates);
-    print_report(output.json ? to_json(all) : to_text(all, output.quiet));
-    options.findings.write([&] { return judged_checks(all); });
+    print_found(all, options);
     return status_of(false, all.failed() == 0);
   }
   const ExploredGate& gate = gates.at(0);
   if (gate.has_faults) {
-    print_report(output.json ? to_json(gate.swarm) : to_text(gate.swarm, output.quiet));
-    options.findings.write([&] { return judged_checks(gate.swarm); });
+    print_found(gate.swarm, options);
     return status_of(false, gate.swarm.ok());
   }
-  ExploreTextOptions text{.quiet = output.quiet};
-  std::string file;
-  read_member(found.about, "schedule_file", file);
-  if (!gate.seen.choices.empty()) read_member(found.about, "reproduce", text.reproduce);
-  print_report(output.json ? to_json(gate.seen, text) : to_text(gate.seen, text));
-  if (!gate.seen.choices.empty())
-    write_file(file, gate.seen.schedule() + "\n", "the failing schedule");
-  options.findings.write([&] { return judged_checks(gate.seen, text.reproduce); });
+  FailingSchedule failing;
+  read_member(found.about, "schedule_file", failing.file);
+  if (!gate.seen.choices.empty()) read_member(found.about, "reproduce", failing.reproduce);
+  print_found(gate.seen, failing, options);
   return status_of(false, gate.seen.ok());
 }
 

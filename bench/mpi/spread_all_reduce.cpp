@@ -1,7 +1,7 @@
 // Measures an all-reduce of 64 ranks over the processes of mpirun, and prints a line of JSON for
-// each size: {"name": "64 ranks over 4 processes, 4096 floats", "us": 1234}. With the argument
-// "own" each process is one rank of MPI's own all-reduce instead. Noise only adds time, so the
-// smallest of several times counts.
+// each size: {"name": "all_reduce/ranks:64/processes:4/floats:4096", "us": 1234}. With the
+// argument "own" each process is one rank of MPI's own all-reduce instead. Noise only adds time, so
+// the smallest of several times counts.
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -17,4 +17,16 @@ void refuse_member(const JsonValue& result, std::string_view key) {
         key, result.text(80));
 }
 
+std::vector<std::string> texts_of_member(const JsonValue& result, std::string_view key) {
+  JsonValue::List entries;
+  read_member(result, key, entries);
+  std::vector<std::string> texts;
+  for (const JsonValue& entry : entries) {
+    const auto* text = entry.get<std::string>();
+    if (!text) refuse_member(result, key);
+    texts.push_back(*text);
+  }
+  return texts;
+}
+
 }  // namespace simmesh

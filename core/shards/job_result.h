@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/check/json_value.h"
 #include "core/shards/shard_results.h"
@@ -33,5 +35,9 @@ inline void read_member(const JsonValue& result, std::string_view key, std::size
   if (number < 0) refuse_member(result, key);
   variable = std::size_t(number);
 }
+
+// texts_of_member returns the texts of the list under a key of a result; none if the result has no
+// such key. Raises a ValueError for anything else.
+std::vector<std::string> texts_of_member(const JsonValue& result, std::string_view key);
 
 }  // namespace simmesh

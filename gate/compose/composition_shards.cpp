@@ -9,23 +9,11 @@ namespace simmesh {
 
 namespace {
 
-std::vector<std::string> texts_of(const JsonValue& object, std::string_view key) {
-  JsonValue::List entries;
-  read_member(object, key, entries);
-  std::vector<std::string> texts;
-  for (const JsonValue& entry : entries) {
-    const auto* text = entry.get<std::string>();
-    if (!text) refuse_member(object, key);
-    texts.push_back(*text);
-  }
-  return texts;
-}
-
 LayoutResult layout_result_from(const JsonValue& value) {
   LayoutResult result;
   read_member(value, "name", result.name);
   if (result.name.empty()) refuse_member(value, "name");
-  result.forms = texts_of(value, "forms");
+  result.forms = texts_of_member(value, "forms");
   read_member(value, "ranks", result.ranks);
   read_member(value, "mesh", result.mesh);
   read_member(value, "entry", result.entry);
@@ -87,10 +75,10 @@ Composition united_composition(const ShardResults& all) {
   read_member(all.about, "title", found.title);
   read_member(all.about, "flags", found.flags);
   read_member(all.about, "tensors", found.tensors);
-  for (const std::string& loss : texts_of(all.about, "losses"))
+  for (const std::string& loss : texts_of_member(all.about, "losses"))
     found.losses.push_back(std::strtod(loss.c_str(), nullptr));
-  std::vector<std::string> misfits = texts_of(all.about, "left_out");
-  std::vector<std::string> reasons = texts_of(all.about, "reasons");
+  std::vector<std::string> misfits = texts_of_member(all.about, "left_out");
+  std::vector<std::string> reasons = texts_of_member(all.about, "reasons");
   if (misfits.size() != reasons.size()) refuse_member(all.about, "reasons");
   for (std::size_t i = 0; i < misfits.size(); ++i)
     found.misfits.push_back({misfits[i], reasons[i]});

@@ -103,24 +103,12 @@ class ShareExplorer {
   const std::uint64_t schedules_;  // of each gate
   const std::uint64_t runs_of_block_;
   const std::uint64_t blocks_;  // of each gate
-  std::vector<std::optional<ExploredGate>>
-      begun_;  // the first runs known of each gate, or the last
+  // The first runs known of each gate, or those that ended it.
+  std::vector<std::optional<ExploredGate>> begun_;
   std::uint64_t done_ = 0;
   std::uint64_t runs_ = 0;
   std::uint64_t failed_ = 0;
 };
-
-std::vector<std::string> names_under(const JsonValue& about, std::string_view key) {
-  JsonValue::List list;
-  read_member(about, key, list);
-  std::vector<std::string> names;
-  for (const JsonValue& each : list) {
-    const auto* name = each.get<std::string>();
-    if (!name) refuse_member(about, key);
-    names.push_back(*name);
-  }
-  return names;
-}
 
 }  // namespace
 
@@ -130,8 +118,8 @@ bool explore_share(const std::vector<GateFile>& gates, const GateRunOptions& opt
 }
 
 std::vector<ExploredGate> explored_gates(const ShardResults& found) {
-  std::vector<std::string> files = names_under(found.about, "files");
-  std::vector<std::string> titles = names_under(found.about, "titles");
+  std::vector<std::string> files = texts_of_member(found.about, "files");
+  std::vector<std::string> titles = texts_of_member(found.about, "titles");
   std::uint64_t blocks = 0;
   bool has_faults = false;
   read_member(found.about, "blocks", blocks);

@@ -32,5 +32,13 @@ TEST(JobResult, MembersHaveOneType) {
                "under 'below'");
 }
 
+TEST(JobResult, ListsOfTextsHaveNothingElse) {
+  JsonValue result = JsonValue::object({{"names", std::vector<std::string>{"a", "b"}},
+                                        {"mixed", JsonValue::List{JsonValue("a"), JsonValue(1)}}});
+  EXPECT_EQ(texts_of_member(result, "names"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(texts_of_member(result, "absent").empty());
+  expect_error([&] { texts_of_member(result, "mixed"); }, ErrorKind::value_error, "under 'mixed'");
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -1,24 +1,22 @@
+#include <cerrno>
 #include <cstdio>
-#include <memory>
+#include <cstring>
 
 #include "core/memory/memory_reserve.h"
 #include "tools/command.h"
-#include "tools/crew/mpi_crew.h"
+#include "tools/crew/mpi_program.h"
 
 // Made before the objects of other sources, which allocate.
 [[gnu::init_priority(101)]] const simmesh::MemoryReserve reserve(2);
 
 int main(int argc, char** argv) {
-#ifdef SIMMESH_HAS_MPI
-  std::unique_ptr<simmesh::Crew> crew = simmesh::mpi_crew();
-#else
   if (simmesh::started_by_mpi()) {
-    std::fputs(
-        "simmesh: expected a build with MPI under mpirun, got one without: install MPI with "
-        "its headers, and configure the build again\n",
-        stderr);
+    simmesh::become_mpi_program(argv);
+    std::fprintf(stderr,
+                 "simmesh: expected the program simmesh-mpi beside this one under mpirun, got: %s. "
+                 "A build makes it where it finds MPI with its headers\n",
+                 std::strerror(errno));
     return 2;
   }
-#endif
   return simmesh::run_command(argc, argv);
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/engine/spread/mpi/mpi_processes.h"
+#include "tools/crew/mpi_program.h"
 
 namespace simmesh {
 

@@ -12,7 +12,4 @@ namespace simmesh {
 // that hands out jobs; no process spins while it waits.
 std::unique_ptr<Crew> mpi_crew();
 
-// started_by_mpi is true if the environment says that a launcher of MPI started this process.
-bool started_by_mpi();
-
 }  // namespace simmesh

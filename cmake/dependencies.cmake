@@ -55,6 +55,13 @@ simmesh_find(GTest simmesh_tests_with_gtest)
 if(SIMMESH_COMMAND OR SIMMESH_PYTHON)
   find_package(CLI11 REQUIRED)
 endif()
+# The programs take memory from jemalloc where it is installed: they make many small tensors on many
+# fibers, which the C library's own allocator slows down. Sanitizers have allocators of their own.
+add_library(simmesh_allocator INTERFACE)
+pkg_check_modules(jemalloc QUIET IMPORTED_TARGET GLOBAL jemalloc)
+if(jemalloc_FOUND AND NOT SIMMESH_SANITIZE)
+  target_link_libraries(simmesh_allocator INTERFACE PkgConfig::jemalloc)
+endif()
 # With MPI, worlds are spread over the processes of mpirun, and the program shares its work among them.
 set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI QUIET COMPONENTS CXX)

@@ -11,7 +11,7 @@ build_packages=(
   libboost-dev libboost-fiber-dev libboost-context-dev libeigen3-dev libfmt-dev
   libmsgsl-dev libxxhash-dev libzip-dev nlohmann-json3-dev libcli11-dev libtomlplusplus-dev
   libsimdjson-dev libarchive-dev zlib1g-dev libprotobuf-dev protobuf-compiler
-  libgtest-dev libgmock-dev googletest librapidcheck-dev libbenchmark-dev
+  libjemalloc-dev libgtest-dev libgmock-dev googletest librapidcheck-dev libbenchmark-dev
 )
 clang_packages=("clang-$clang")
 sanitizer_packages=("libclang-rt-$clang-dev" "llvm-$clang")

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <new>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ extern "C" void* __libc_malloc(std::size_t bytes);
 extern "C" void* __libc_calloc(std::size_t count, std::size_t bytes);
 extern "C" void* __libc_realloc(void* block, std::size_t bytes);
 extern "C" void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+extern "C" void __libc_free(void* block);
 // NOLINTEND(bugprone-reserved-identifier)
 
 namespace {
@@ -65,6 +67,17 @@ bool refuses_write(int file) {
   return true;
 }
 
+// Takes memory as operator new does: the handler may free some before the next attempt.
+template <class Take>
+void* block_of(const Take& take) {
+  for (;;) {
+    if (void* block = take()) return block;
+    std::new_handler handler = std::get_new_handler();
+    if (!handler) throw std::bad_alloc();
+    handler();
+  }
+}
+
 template <class Function>
 Function* next(Function*, const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
@@ -88,6 +101,41 @@ extern "C" int posix_memalign(void** block, std::size_t alignment, std::size_t b
   *block = allocations.refuses() ? nullptr : __libc_memalign(alignment, bytes);
   return *block ? 0 : ENOMEM;
 }
+extern "C" void* memalign(std::size_t alignment, std::size_t bytes) {
+  return aligned_alloc(alignment, bytes);
+}
+extern "C" void free(void* block) { __libc_free(block); }
+
+// An allocator that replaces that of glibc has operators of its own, which don't call malloc.
+void* operator new(std::size_t bytes) {
+  return block_of([bytes] { return malloc(bytes); });
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return block_of([=] { return aligned_alloc(std::size_t(alignment), bytes); });
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* operator new[](std::size_t bytes) { return operator new(bytes); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return operator new(bytes, alignment);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t& nothing) noexcept {
+  return operator new(bytes, nothing);
+}
+void operator delete(void* block) noexcept { free(block); }
+void operator delete(void* block, std::size_t) noexcept { free(block); }
+void operator delete(void* block, std::align_val_t) noexcept { free(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { free(block); }
+void operator delete[](void* block) noexcept { free(block); }
+void operator delete[](void* block, std::size_t) noexcept { free(block); }
+void operator delete[](void* block, std::align_val_t) noexcept { free(block); }
+void operator delete[](void* block, std::size_t, std::align_val_t) noexcept { free(block); }
+
 // Mappings are larger than the blocks of malloc, so only a lasting want refuses them.
 extern "C" void* mmap(void* at, std::size_t bytes, int protection, int flags, int file,
                       off_t offset) {

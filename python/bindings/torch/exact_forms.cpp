@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "python/bindings/torch/exact_operators.h"
+#include "python/bindings/torch/exact_softmax.h"
 #include "python/bindings/torch/kept_records.h"
 #include "python/bindings/torch/tensor_layout.h"
 
@@ -201,6 +202,8 @@ constexpr std::array forms{
     std::pair<std::string_view, Form>{"sum.dim_IntList", &sum_form<false>},
     std::pair<std::string_view, Form>{"mean", &sum_form<true>},
     std::pair<std::string_view, Form>{"mean.dim", &sum_form<true>},
+    std::pair<std::string_view, Form>{"_softmax", &softmax_form},
+    std::pair<std::string_view, Form>{"_softmax_backward_data", &softmax_gradient_form},
     std::pair<std::string_view, Form>{"clone", &clone_form},
     std::pair<std::string_view, Form>{"_to_copy", &clone_form},
     std::pair<std::string_view, Form>{"copy_", &copy_form},

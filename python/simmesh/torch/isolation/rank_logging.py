@@ -28,10 +28,14 @@ class RankAttribute:
         rank = _core.rank()
         if rank is None:
             return self._of_host(owner)
-        values = self._values.setdefault(rank, weakref.WeakKeyDictionary())
-        if owner not in values:
-            values[owner] = _copied(self._of_host(owner))
-        return values[owner]
+        values = self._values.get(rank)
+        if values is None:
+            values = self._values[rank] = weakref.WeakKeyDictionary()
+        try:
+            return values[owner]
+        except KeyError:
+            own = values[owner] = _copied(self._of_host(owner))
+            return own
 
     def __set__(self, owner: Any, value: Any) -> None:
         rank = _core.rank()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-
 from simmesh._core.exact import enter_operator, run_operator
+
 from simmesh.torch.exact import tables
 from simmesh.torch.exact.mode import forget, load
 

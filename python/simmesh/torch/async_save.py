@@ -46,8 +46,9 @@ def end_of_program() -> None:
     """Ends the rank's saving processes, as Python ends daemons."""
     for saver in rank_state.of_rank().savers:
         if "_save_process" in vars(saver):
-            saver._save_process.kill()
-            saver._save_process.join()
+            if saver._save_process.pid is not None:  # it was started
+                saver._save_process.kill()
+                saver._save_process.join()
             # The saver may be freed on the host, by a traceback that has kept it.
             saver._save_process = SimpleNamespace(is_alive=lambda: False)
 

@@ -1,8 +1,10 @@
 #include "core/arithmetic/companions/exact_rounding.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "core/arithmetic/sums/leading_bits.h"
 #include "core/arithmetic/sums/rounding.h"
@@ -19,10 +21,30 @@ CarriedSums quotient_at(const ExactContent& content, std::int64_t i) {
   return content.digits_at(place).over(content.divisor);
 }
 
-double root_at(const ExactContent& content, std::int64_t i, DType dtype) {
+double low_at(const ExactContent& content, std::int64_t i) {
+  return content.low.empty() ? 0 : content.low[std::size_t(i)];
+}
+
+// Returns the root of a double rounded to odd: towards zero, with the last bit set where it isn't
+// exact. So it is rounded once by rounding it to a dtype that has fewer bits.
+double odd_root(double x) {
+  double root = std::sqrt(x), rest = std::fma(-root, root, x);
+  if (rest == 0) return root;
+  auto bits = std::bit_cast<std::uint64_t>(root);
+  return std::bit_cast<double>((rest < 0 ? bits - 1 : bits) | 1);
+}
+
+template <class T>
+T root_at(const ExactContent& content, std::int64_t i) {
+  constexpr double least = 0x1p-900, most = 0x1p900;  // between them `rest` is exact
   double high = content.high[std::size_t(i)];
-  if (high - high != 0) return std::sqrt(high);  // an infinity or a NaN
-  return rounded_root(leading_bits(digits_of(quotient_at(content, i), 0)), dtype);
+  bool is_double = content.divisor == 1 && low_at(content, i) == 0;
+  if (is_double && high > least && high < most)
+    return rounded_to<T>(std::is_same_v<T, double> ? std::sqrt(high) : odd_root(high));
+  if (is_double && high == 0 && content.wide_places.empty()) return rounded_to<T>(0);
+  if (high - high != 0) return rounded_to<T>(std::sqrt(high));  // an infinity or a NaN
+  return rounded_to<T>(
+      rounded_root(leading_bits(digits_of(quotient_at(content, i), 0)), dtype_of<T>));
 }
 
 // RoundedQuotient is a quotient as the nearest double where that is settled.
@@ -44,10 +66,6 @@ RoundedQuotient quotient_of(double high, double low, double divisor) {
   double rest = std::fma(-value, divisor, high) + low;
   double last_bit = std::fabs(value) * 0x1p-53;  // at most the last bit, at least half of it
   return {value, std::fabs(rest) < 0.49 * last_bit * divisor};
-}
-
-double low_at(const ExactContent& content, std::int64_t i) {
-  return content.low.empty() ? 0 : content.low[std::size_t(i)];
 }
 
 double long_quotient(const ExactContent& content, std::int64_t i, DType dtype) {
@@ -97,8 +115,7 @@ void round_narrow(const ExactContent& content, T* out) {
 template <class T>
 void round_all(const ExactContent& content, T* out) {
   if (content.is_root) {
-    for (std::int64_t i = 0; i < content.count; ++i)
-      out[i] = rounded_to<T>(root_at(content, i, dtype_of<T>));
+    for (std::int64_t i = 0; i < content.count; ++i) out[i] = root_at<T>(content, i);
     return;
   }
   if constexpr (std::is_same_v<T, double>)

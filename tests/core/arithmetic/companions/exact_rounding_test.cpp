@@ -1,13 +1,55 @@
 #include "core/arithmetic/companions/exact_rounding.h"
 
+#include <cmath>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <random>
+#include <vector>
 
+#include "core/arithmetic/sums/leading_bits.h"
 #include "tests/core/arithmetic/companions/exact_cases.h"
 
 namespace simmesh {
 namespace {
 
 ExactValues of_double(double x) { return ExactValues::of_doubles({x}); }
+
+// Returns the root from the digits of the radicand, rounded once.
+double root_of_digits(double x, DType dtype) {
+  CarriedSums sums = of_double(x).sums();
+  return rounded_root(leading_bits(digits_of(sums, 0)), dtype);
+}
+
+// If this fails, the root of a double is rounded twice on its way to a narrower dtype.
+TEST(ExactRounding, RootsOfDoublesAreRoundedOnce) {
+  std::mt19937_64 random(11);
+  struct Case {
+    DType dtype;
+    int bits;
+  };
+  for (auto [dtype, bits] : {Case{DType::float32, 24}, Case{DType::bfloat16, 8},
+                             Case{DType::float16, 11}, Case{DType::float64, 26}}) {
+    std::vector<double> radicands = {0, 1, 0x1p-1074, 0x1p-901, 0x1p-899, 0x1p901, 1e300, 1e-300};
+    std::uniform_int_distribution<std::int64_t> halves(std::int64_t(1) << (bits - 1),
+                                                       (std::int64_t(1) << bits) - 1);
+    for (int i = 0; i < 400; ++i) {
+      // Halfway between two numbers of the dtype, or one of them; subnormal ones, too.
+      double root = std::ldexp(double(2 * halves(random) + i % 2), i % 300 - 170);
+      double square = root * root;
+      for (double x : {square, std::nextafter(square, 0), std::nextafter(square, 2 * square)})
+        radicands.push_back(x);
+    }
+    ExactValues roots = ExactValues::of_doubles(radicands).root();
+    Tensor rounded = empty({std::int64_t(radicands.size())}, dtype);
+    roots.round_into({rounded.mutable_data(), dtype, rounded.shape(), {1}});
+    for (std::size_t i = 0; i < radicands.size(); ++i)
+      ASSERT_TRUE(same_double(double_at(rounded, i), root_of_digits(radicands[i], dtype)))
+          << fmt::format("{:a}", radicands[i]) << " in " << to_string(dtype);
+  }
+  double minus_one = doubles_of(of_double(-1).root())[0];
+  EXPECT_TRUE(std::isnan(minus_one));
+  EXPECT_FALSE(std::signbit(doubles_of(of_double(0).root())[0]));
+}
 
 // If this fails, a value over a divisor is rounded twice, or to the wrong side.
 TEST(ExactRounding, QuotientsAreRoundedOnce) {

@@ -213,12 +213,6 @@ constexpr std::array forms{
 
 }  // namespace
 
-nb::object FormCall::call_torch() const {
-  PyObject* result = PyObject_Call(torchs.ptr(), args.ptr(), options.ptr());
-  if (!result) nb::raise_python_error();
-  return nb::steal(result);
-}
-
 Form form_named(std::string_view name) {
   const auto* found = std::find_if(forms.begin(), forms.end(),
                                    [&](const auto& each) { return each.first == name; });

@@ -2,7 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "python/bindings/torch/exact_forms.h"
+#include "python/bindings/torch/form_call.h"
 
 namespace simmesh::python {
 

@@ -1,17 +1,15 @@
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "collectives/spread/spread_pieces.h"
 #include "collectives/transport.h"
 #include "core/arithmetic/compute.h"
-#include "core/arithmetic/tensor_message.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/check/check.h"
 #include "core/clock/clock.h"
 #include "core/engine/run/run.h"
-#include "core/engine/run/spread_run.h"
 #include "core/memory/data_mode.h"
 #include "core/memory/ledger.h"
 #include "core/tensor/chunk.h"
@@ -23,49 +21,6 @@ namespace {
 // Operands of up to so many bytes in all are given to every process at once: one message each way
 // takes less time than two.
 constexpr std::size_t small_bytes_max = 64 * 1024;
-
-// Piece is a tensor that one process gives to another. The owner has it; the shape is known to all.
-struct Piece {
-  int from = 0;
-  int to = 0;
-  DType dtype = DType::float32;
-  Shape shape;
-  Tensor tensor;
-};
-
-// Tensors that pieces bring to this process, each once. A piece of this process is its own.
-std::vector<Tensor> exchange_pieces(SpreadRun& spread, const char* name,
-                                    const std::vector<Piece>& pieces) {
-  int own = spread.process();
-  std::vector<MessageWriter> outgoing(std::size_t(spread.processes()));
-  std::vector<bool> sends(outgoing.size()), receives(outgoing.size());
-  for (const Piece& piece : pieces) {
-    if (piece.from == piece.to) continue;
-    if (piece.from == own) {
-      write_tensor(outgoing[std::size_t(piece.to)], piece.tensor);
-      sends[std::size_t(piece.to)] = true;
-    }
-    if (piece.to == own) receives[std::size_t(piece.from)] = true;
-  }
-  std::vector<Parcel> parcels;
-  std::vector<int> from;
-  for (std::size_t i = 0; i < outgoing.size(); ++i) {
-    if (sends[i]) parcels.push_back({int(i), outgoing[i].take()});
-    if (receives[i]) from.push_back(int(i));
-  }
-  std::vector<ProcessBytes> received = spread.exchange(name, std::move(parcels), from);
-  std::vector<std::optional<MessageReader>> readers(outgoing.size());
-  for (std::size_t i = 0; i < from.size(); ++i) readers[std::size_t(from[i])].emplace(received[i]);
-  std::vector<Tensor> tensors(pieces.size());
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const Piece& piece = pieces[i];
-    if (piece.to != own) continue;
-    tensors[i] = piece.from == own
-                     ? piece.tensor
-                     : read_tensor(*readers[std::size_t(piece.from)], piece.dtype, piece.shape);
-  }
-  return tensors;
-}
 
 // SpreadExchanging gives the members that this process owns their results.
 class SpreadExchanging {
@@ -121,6 +76,11 @@ class SpreadExchanging {
                                    std::size_t member = 0) const;
   bool place_counts() const;
   bool is_small() const;
+  // A gather gives the operands on as they are, all else computes by them.
+  PieceUse use_of_whole() const {
+    bool gives_on = first_.op == CollectiveOp::gather || first_.op == CollectiveOp::all_gather_list;
+    return gives_on ? PieceUse::results : PieceUse::operands;
+  }
   Inputs whole_inputs(const std::vector<int>& receivers) const;
   void scatter_whole_sums();
   void scatter_sums_of_pieces();
@@ -196,7 +156,7 @@ SpreadExchanging::Inputs SpreadExchanging::whole_inputs(const std::vector<int>& 
     for (std::size_t from = 0; from < members_; ++from)
       for (std::size_t i = 0; i < exchange_.call(from).inputs.size(); ++i)
         add_whole(pieces, from, to, i);
-  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces);
+  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces, use_of_whole());
   Inputs inputs(members_);
   std::size_t at = 0;
   for (int to : receivers)
@@ -241,7 +201,7 @@ void SpreadExchanging::reduce_in_ranges(const std::vector<int>& receivers) {
                   .narrow({0, chunk.start, chunk.length});
             });
       }
-  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces);
+  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces, PieceUse::operands);
   Inputs operands(members_);
   for (std::size_t i = 0; i < tensors.size(); ++i)
     if (tensors[i].is_defined()) operands[i % members_].push_back(tensors[i]);
@@ -259,7 +219,7 @@ void SpreadExchanging::reduce_in_ranges(const std::vector<int>& receivers) {
                            {range_of(first_.inputs[i], range).length},
                            is_own ? reduced[i].to_tensor() : Tensor()});
       }
-  std::vector<Tensor> sums = exchange_pieces(spread_, name(), results);
+  std::vector<Tensor> sums = exchange_pieces(spread_, name(), results, PieceUse::results);
   if (!is_among(receivers)) return;
   Inputs cut(members_);
   for (std::size_t member = 0; member < members_; ++member)
@@ -326,7 +286,7 @@ void SpreadExchanging::scatter_sums_of_pieces() {
           return whole.narrow({first_.dim, chunk.start, chunk.length});
         });
       }
-  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces);
+  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces, PieceUse::operands);
   for (std::size_t member = 0; member < members_; ++member) {
     if (!owns(member)) continue;
     forget_shapes(member);
@@ -351,7 +311,7 @@ void SpreadExchanging::broadcast() {
   std::size_t count = exchange_.call(root).inputs.size();
   for (int to : taking_part_)
     for (std::size_t i = 0; i < count; ++i) add_whole(pieces, root, to, i);
-  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces);
+  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces, PieceUse::results);
   exchange_.take_shared();
   for (const Tensor& tensor : tensors)
     if (tensor.is_defined()) exchange_.give_all(ResultPart::of(tensor));
@@ -362,7 +322,7 @@ void SpreadExchanging::scatter() {
   std::vector<Piece> pieces;
   for (std::size_t member = 0; member < members_; ++member)
     add_whole(pieces, root, owners_[member], member);
-  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces);
+  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces, PieceUse::results);
   for (std::size_t member = 0; member < members_; ++member) {
     if (!owns(member)) continue;
     forget_shapes(member);
@@ -382,7 +342,7 @@ void SpreadExchanging::all_to_all() {
         return whole.narrow({first_.scatter_dim, rows.start, rows.length});
       });
     }
-  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces);
+  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces, PieceUse::operands);
   CollectiveCall join{
       .op = CollectiveOp::all_gather, .dim = first_.dim, .uneven = true, .site = first_.site};
   for (std::size_t to = 0; to < members_; ++to) {
@@ -399,7 +359,7 @@ void SpreadExchanging::all_to_all_list() {
   std::vector<Piece> pieces;
   for (std::size_t to = 0; to < members_; ++to)
     for (std::size_t from = 0; from < members_; ++from) add_whole(pieces, from, owners_[to], to);
-  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces);
+  std::vector<Tensor> tensors = exchange_pieces(spread_, name(), pieces, PieceUse::results);
   for (std::size_t to = 0; to < members_; ++to) {
     if (!owns(to)) continue;
     forget_shapes(to);
@@ -456,7 +416,7 @@ void share_message(ResultPart& payload, RankId sender, RankId receiver) {
   Piece piece{spread->owner(sender), spread->owner(receiver), payload.dtype, payload.shape,
               Tensor()};
   if (spread->owns(sender)) piece.tensor = payload.to_tensor();
-  Tensor tensor = exchange_pieces(*spread, "message", {piece}).front();
+  Tensor tensor = exchange_pieces(*spread, "message", {piece}, PieceUse::results).front();
   if (tensor.is_defined()) payload = ResultPart::of(tensor);
 }
 

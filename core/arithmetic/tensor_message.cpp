@@ -57,10 +57,42 @@ struct RunFacts {
   std::int64_t is_root = 0;
 };
 
+SumRuns read_runs(MessageReader& message) {
+  SumRuns runs(std::size_t(message.get<std::uint64_t>()));
+  for (SumRun& run : runs) {
+    auto facts = message.get<RunFacts>();
+    run = {facts.begin, facts.count, facts.element_bytes, nullptr, 0, facts.is_root != 0};
+    run.sums = std::make_shared<const CarriedSums>(read_sums(message));
+  }
+  return runs;
+}
+
+Tensor copied_tensor(gsl::span<const std::byte> bytes, DType dtype, const Shape& shape) {
+  Tensor tensor = empty(shape, dtype);
+  if (!bytes.empty()) std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+// The tensor has the bytes of the message if `views`, and they can be shared.
+Tensor tensor_from(MessageReader& message, DType dtype, const Shape& shape, bool views) {
+  std::size_t bytes = std::size_t(numel(shape)) * bytes_per_element(dtype);
+  message.align();
+  std::size_t position = message.position();
+  gsl::span<const std::byte> elements = message.get_bytes(bytes);
+  SumRuns runs = read_runs(message);
+  if (views && runs.empty() && message.buffer())
+    return Tensor(Storage::share(message.buffer(), position, bytes), dtype, shape);
+  Tensor tensor = copied_tensor(elements, dtype, shape);
+  if (!runs.empty())
+    tensor.storage()->buffer()->set_companion(UnroundedSums::make(std::move(runs)));
+  return tensor;
+}
+
 }  // namespace
 
 void write_tensor(MessageWriter& message, const Tensor& tensor) {
   Tensor rows = tensor.contiguous();
+  message.align();
   message.put_bytes(rows.bytes() > 0 ? rows.data() : nullptr, rows.bytes());
   CompanionPtr companion;
   if (rows.bytes() > 0) {
@@ -79,18 +111,11 @@ void write_tensor(MessageWriter& message, const Tensor& tensor) {
 }
 
 Tensor read_tensor(MessageReader& message, DType dtype, const Shape& shape) {
-  Tensor tensor = empty(shape, dtype);
-  gsl::span<const std::byte> bytes = message.get_bytes(tensor.bytes());
-  if (!bytes.empty()) std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
-  SumRuns runs(std::size_t(message.get<std::uint64_t>()));
-  for (SumRun& run : runs) {
-    auto facts = message.get<RunFacts>();
-    run = {facts.begin, facts.count, facts.element_bytes, nullptr, 0, facts.is_root != 0};
-    run.sums = std::make_shared<const CarriedSums>(read_sums(message));
-  }
-  if (!runs.empty())
-    tensor.storage()->buffer()->set_companion(UnroundedSums::make(std::move(runs)));
-  return tensor;
+  return tensor_from(message, dtype, shape, false);
+}
+
+Tensor view_tensor(MessageReader& message, DType dtype, const Shape& shape) {
+  return tensor_from(message, dtype, shape, true);
 }
 
 }  // namespace simmesh

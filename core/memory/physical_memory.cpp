@@ -76,6 +76,12 @@ std::byte* PhysicalMemory::take_cached(std::size_t bytes) {
 
 bool PhysicalMemory::keep_cached(std::byte* block, std::size_t bytes) {
   std::lock_guard lock(cache_mutex_);
+  if (bytes > options_.cached_bytes_max) return false;
+  while (options_.lets_go_of_oldest && cached_bytes_ + bytes > options_.cached_bytes_max) {
+    std::free(cache_.front().begin);
+    cached_bytes_ -= cache_.front().bytes;
+    cache_.erase(cache_.begin());
+  }
   if (cached_bytes_ + bytes > options_.cached_bytes_max) return false;
   try {
     cache_.push_back({block, bytes});

@@ -20,6 +20,8 @@ class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory, Owner
     // Fresh bytes are 0xFF, which is NaN in every float dtype, and freed ones become 0xA5.
     bool poison = false;
     std::size_t cached_bytes_max = std::size_t(512) << 20;  // of large blocks
+    // A full cache lets go of its oldest blocks for a new one, in place of the new one.
+    bool lets_go_of_oldest = false;
   };
 
   explicit PhysicalMemory(Options options);

@@ -27,7 +27,7 @@ Tensor tensor_of(const Tensor& like, const ProcessBytes& told, std::string_view 
 
 ProcessBytes elements_of(const Tensor& tensor) {
   Tensor rows = tensor.contiguous();
-  return {rows.data(), rows.data() + rows.bytes()};
+  return ProcessBytes({rows.data(), rows.bytes()});
 }
 
 // Outside any run nobody remembers the owner.

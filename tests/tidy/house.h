@@ -51,7 +51,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"core/optim"},
     {"core/optim/matrix"},
     {"mesh"},
-    {"collectives/results"},
+    {"collectives/results", "collectives/spread"},
     {"collectives"},
     {"testing"},
     {"sharding/placement", "sharding/typed"},

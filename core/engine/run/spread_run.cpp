@@ -95,7 +95,7 @@ int SpreadRun::waits_in_vain(const ProcessFrame& here) const {
     const ProcessBytes& note = spread_.processes().note_of(other);
     if (note.empty()) continue;
     ProcessFrame there = frame_from(note);
-    bool waits_for_me = there.payload[std::size_t(process())] != std::byte{0};
+    bool waits_for_me = there.payload.data()[process()] != std::byte{0};
     bool has_passed = there.run == run_ && there.number <= here.number &&
                       sent_[std::size_t(other)] < there.number;
     if (waits_for_me && has_passed) return other;
@@ -125,6 +125,24 @@ std::vector<ProcessBytes> SpreadRun::transfer(const ProcessFrame& here,
   is_over_ = true;
   if (waiting >= 0) refuse_place(waiting, frame_from(spread_.processes().note_of(waiting)), here);
   return {};
+}
+
+// Parcels that share their bytes still do so afterwards.
+void SpreadRun::frame_all(const ProcessFrame& here, std::vector<Parcel>& parcels) {
+  std::vector<std::size_t> first_alike(parcels.size());
+  for (std::size_t i = 0; i < parcels.size(); ++i) {
+    std::size_t first = 0;
+    while (parcels[first].bytes.buffer() != parcels[i].bytes.buffer()) ++first;
+    first_alike[i] = first;
+  }
+  // A frame is added without a copy of the payload to one that has no other owner.
+  for (std::size_t i = 0; i < parcels.size(); ++i)
+    if (first_alike[i] != i) parcels[i].bytes = {};
+  for (std::size_t i = 0; i < parcels.size(); ++i) {
+    std::size_t first = first_alike[i];
+    parcels[i].bytes =
+        first == i ? frame_bytes(here, std::move(parcels[i].bytes)) : parcels[first].bytes;
+  }
 }
 
 void SpreadRun::refuse_place(int process, const ProcessFrame& there,
@@ -161,11 +179,11 @@ std::vector<ProcessBytes> SpreadRun::exchange(std::string_view name, std::vector
                                               gsl::span<const int> from) {
   if (parcels.empty() && from.empty()) return {};
   ProcessFrame here = place(ProcessFrame::Kind::exchange, name);
-  for (Parcel& parcel : parcels) parcel.bytes = frame_bytes(here, parcel.bytes);
+  frame_all(here, parcels);
   std::vector<ProcessBytes> received = transfer(here, parcels, from);
   if (lost_) end_rank();
   for (std::size_t i = 0; i < received.size(); ++i) {
-    ProcessFrame frame = frame_from(received[i]);
+    ProcessFrame frame = frame_from(std::move(received[i]));
     see(from[i], frame, name);
     received[i] = std::move(frame.payload);
   }
@@ -188,7 +206,8 @@ void SpreadRun::tell_failure(RankId rank) {
   std::vector<int> all = spread_.processes().others();
   std::vector<Parcel> parcels;
   ProcessFrame here = place(ProcessFrame::Kind::failure, name);
-  for (int other : all) parcels.push_back({other, frame_bytes(here, {})});
+  ProcessBytes bytes = frame_bytes(here, {});
+  for (int other : all) parcels.push_back({other, bytes});
   std::vector<ProcessBytes> received;
   try {
     received = transfer(here, parcels, all);
@@ -196,7 +215,7 @@ void SpreadRun::tell_failure(RankId rank) {
     return;
   }
   for (std::size_t i = 0; i < received.size(); ++i) {
-    ProcessFrame frame = frame_from(received[i]);
+    ProcessFrame frame = frame_from(std::move(received[i]));
     bool has_ended = keep_ending(all[i], frame);
     is_over_ = is_over_ || has_ended || !frame.is_at(here);
   }
@@ -229,8 +248,9 @@ ProcessBytes SpreadRun::ending_bytes(const Ending& own) const {
 void SpreadRun::swap_endings(const ProcessBytes& own) {
   std::vector<Parcel> parcels;
   std::vector<int> missing;
+  ProcessBytes bytes = frame_bytes(place(ProcessFrame::Kind::end, "the end"), own);
   for (int other : spread_.processes().others()) {
-    parcels.push_back({other, frame_bytes(place(ProcessFrame::Kind::end, "the end"), own)});
+    parcels.push_back({other, bytes});
     if (endings_[std::size_t(other)].empty()) missing.push_back(other);
   }
   endings_[std::size_t(process())] = own;
@@ -239,7 +259,7 @@ void SpreadRun::swap_endings(const ProcessBytes& own) {
     parcels.clear();
     std::vector<int> later;
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      ProcessFrame frame = frame_from(received[i]);
+      ProcessFrame frame = frame_from(std::move(received[i]));
       if (frame.run == 0)
         throw ProcessesApart(fmt::format(
             "[engine/spread] expected all processes in run {}, got process {} at {}: {}", run_,

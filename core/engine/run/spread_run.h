@@ -95,6 +95,7 @@ class SpreadRun {
   std::vector<Parcel> notes_of(const ProcessFrame& here, gsl::span<const int> from) const;
   int waits_in_vain(const ProcessFrame& here) const;
   [[noreturn]] void end_rank() const;
+  static void frame_all(const ProcessFrame& here, std::vector<Parcel>& parcels);
   [[noreturn]] void refuse_place(int process, const ProcessFrame& there,
                                  const ProcessFrame& here) const;
   bool keep_ending(int process, ProcessFrame& frame);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/engine/spread/message_bytes.h"
 
@@ -35,27 +36,40 @@ struct ProcessFrame {
   }
 };
 
-// frame_bytes returns the bytes of a message with the place of a frame and another payload.
-inline ProcessBytes frame_bytes(const ProcessFrame& place, gsl::span<const std::byte> payload) {
-  MessageWriter writer;
-  writer.reserve(64 + place.name.size() + payload.size());
-  writer.put(place.kind);
-  writer.put(place.run);
+// place_bytes_max is what the place of a frame adds to its payload, for a name of usual length.
+// Payloads with so much room behind them aren't copied.
+inline constexpr std::size_t place_bytes_max = 128;
+
+// frame_bytes returns the bytes of a message with the place of a frame and another payload, which
+// comes first.
+inline ProcessBytes frame_bytes(const ProcessFrame& place, ProcessBytes payload) {
+  MessageWriter writer(std::move(payload));
+  writer.put_bytes(place.name.data(), place.name.size());
+  writer.put(std::uint64_t(place.name.size()));
   writer.put(place.number);
-  writer.put_text(place.name);
-  writer.put_bytes(payload.data(), payload.size());
+  writer.put(place.run);
+  writer.put(place.kind);
   return writer.take();
 }
 
 // frame_from returns the frame of such bytes.
-inline ProcessFrame frame_from(gsl::span<const std::byte> bytes) {
-  MessageReader reader(bytes);
+inline ProcessFrame frame_from(ProcessBytes bytes) {
+  constexpr std::size_t end_bytes =
+      2 * sizeof(std::uint64_t) + sizeof(std::uint32_t) + sizeof(ProcessFrame::Kind);
+  SIMMESH_CHECK(bytes.size() >= end_bytes, "{} bytes of a frame", bytes.size());
+  gsl::span<const std::byte> all = bytes;
+  MessageReader end(all.last(end_bytes));
   ProcessFrame frame;
-  frame.kind = reader.get<ProcessFrame::Kind>();
-  frame.run = reader.get<std::uint32_t>();
-  frame.number = reader.get<std::uint64_t>();
-  frame.name = reader.get_text();
-  frame.payload.assign(reader.rest().begin(), reader.rest().end());
+  auto name_bytes = std::size_t(end.get<std::uint64_t>());
+  frame.number = end.get<std::uint64_t>();
+  frame.run = end.get<std::uint32_t>();
+  frame.kind = end.get<ProcessFrame::Kind>();
+  SIMMESH_CHECK(name_bytes <= bytes.size() - end_bytes, "{} bytes of a name", name_bytes);
+  std::size_t payload_bytes = bytes.size() - end_bytes - name_bytes;
+  gsl::span<const std::byte> name = all.subspan(payload_bytes, name_bytes);
+  frame.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
+  bytes.shorten(payload_bytes);
+  frame.payload = std::move(bytes);
   return frame;
 }
 

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <utility>
 
+#include "core/check/check.h"
 #include "core/engine/spread/processes.h"
 
 namespace simmesh {
@@ -26,6 +28,33 @@ class ParcelHead {
   std::uint64_t number_;
 };
 
+// ComingParcel is a parcel on its way, of whose bytes some have come.
+class ComingParcel {
+ public:
+  explicit ComingParcel(const ParcelHead& head)
+      : head_(head), bytes_(ProcessBytes::uninitialised(head.bytes())) {}
+
+  // missing returns the place of the bytes that haven't come. add says that so many of them have
+  // been written there.
+  gsl::span<std::byte> missing() {
+    return gsl::span<std::byte>(bytes_.mutable_data(), bytes_.size()).subspan(come_);
+  }
+  void add(std::size_t count) {
+    SIMMESH_CHECK(count <= bytes_.size() - come_, "{} more bytes of a parcel with {} of {}", count,
+                  come_, bytes_.size());
+    come_ += count;
+  }
+  bool is_whole() const { return come_ == bytes_.size(); }
+
+  const ParcelHead& head() const { return head_; }
+  ProcessBytes take() { return std::move(bytes_); }
+
+ private:
+  ParcelHead head_;
+  ProcessBytes bytes_;
+  std::size_t come_ = 0;
+};
+
 // ProcessInbox has what has come from one process: the messages that nobody has taken, in their
 // order, and the last note.
 class ProcessInbox {
@@ -35,6 +64,13 @@ class ProcessInbox {
       note_ = std::move(bytes);
     else
       messages_.push_back(std::move(bytes));
+  }
+
+  // keep_if_whole does so with a parcel that has come as a whole, in whose place nothing is left.
+  void keep_if_whole(std::optional<ComingParcel>& parcel) {
+    if (!parcel->is_whole()) return;
+    keep(parcel->head(), parcel->take());
+    parcel.reset();
   }
 
   bool is_empty() const { return messages_.empty(); }

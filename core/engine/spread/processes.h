@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace simmesh {
+#include "core/engine/spread/process_bytes.h"
 
-// ProcessBytes are the bytes of a message between processes.
-using ProcessBytes = std::vector<std::byte>;
+namespace simmesh {
 
 // Parcel is a message on its way to a process. A note stands in no line: the newest one of a
 // process replaces those before.

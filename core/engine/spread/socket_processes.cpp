@@ -23,7 +23,7 @@ namespace simmesh {
 namespace {
 
 constexpr std::size_t head_bytes = sizeof(std::uint64_t);
-constexpr std::size_t read_bytes = 256 * 1024;
+constexpr std::size_t read_bytes = std::size_t(64) * 1024;
 constexpr int idle_milliseconds = 1000;
 // A process that has lost the others ends at its next exchange.
 constexpr std::chrono::seconds ending_max(20);
@@ -213,26 +213,42 @@ void SocketProcesses::send_to(Peer& peer) {
   }
 }
 
+// Reads the bytes of a parcel to their place, and what is behind them apart.
 void SocketProcesses::receive_from(Peer& peer) {
-  std::size_t before = peer.coming.size();
-  peer.coming.resize(before + read_bytes);
-  ssize_t count = recv(peer.socket, peer.coming.data() + before, read_bytes, 0);
-  peer.coming.resize(before + std::size_t(std::max<ssize_t>(count, 0)));
+  gsl::span<std::byte> missing;
+  if (peer.coming) missing = peer.coming->missing();
+  read_.resize(read_bytes);
+  std::array<iovec, 2> parts = {iovec{missing.data(), missing.size()},
+                                iovec{read_.data(), read_.size()}};
+  ssize_t count = readv(peer.socket, parts.data(), int(parts.size()));
   if (count == 0 || (count < 0 && errno == ECONNRESET)) peer.has_ended = true;
-  std::size_t at = 0;
-  while (peer.coming.size() - at >= head_bytes) {
-    std::uint64_t number = 0;
-    std::memcpy(&number, peer.coming.data() + at, head_bytes);
-    ParcelHead head(number);
-    if (peer.coming.size() - at - head_bytes < head.bytes()) {
-      peer.coming.reserve(at + head_bytes + head.bytes() + read_bytes);
-      break;
+  if (count <= 0) return;
+  std::size_t in_parcel = std::min(std::size_t(count), missing.size());
+  if (peer.coming) peer.coming->add(in_parcel);
+  take_in(peer, gsl::span<const std::byte>(read_).first(std::size_t(count) - in_parcel));
+}
+
+// Takes in bytes that follow those of the parcel that is on its way.
+void SocketProcesses::take_in(Peer& peer, gsl::span<const std::byte> bytes) {
+  for (;;) {
+    if (peer.coming) {
+      gsl::span<std::byte> missing = peer.coming->missing();
+      std::size_t count = std::min(missing.size(), bytes.size());
+      if (count > 0) std::memcpy(missing.data(), bytes.data(), count);
+      peer.coming->add(count);
+      bytes = bytes.subspan(count);
+      peer.inbox.keep_if_whole(peer.coming);
+      if (peer.coming) return;
     }
-    auto begin = peer.coming.begin() + std::ptrdiff_t(at + head_bytes);
-    peer.inbox.keep(head, {begin, begin + std::ptrdiff_t(head.bytes())});
-    at += head_bytes + head.bytes();
+    std::size_t count = std::min(head_bytes - peer.head.size(), bytes.size());
+    peer.head.insert(peer.head.end(), bytes.data(), bytes.data() + count);
+    bytes = bytes.subspan(count);
+    if (peer.head.size() < head_bytes) return;
+    std::uint64_t number = 0;
+    std::memcpy(&number, peer.head.data(), head_bytes);
+    peer.head.clear();
+    peer.coming.emplace(ParcelHead(number));
   }
-  peer.coming.erase(peer.coming.begin(), peer.coming.begin() + std::ptrdiff_t(at));
 }
 
 // A process that lost another one has ended too; the first that was killed is the reason.

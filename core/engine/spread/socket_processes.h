@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <sys/types.h>
 
 #include "core/engine/spread/process_inbox.h"
@@ -44,8 +45,9 @@ class SocketProcesses final : public Processes {
     int socket = -1;
     bool has_ended = false;
     pid_t pid = 0;  // where this process forked it
-    // The bytes that have come of a message that isn't whole, and those that are.
-    ProcessBytes coming;
+    // The parcel that isn't whole, or else the bytes of a head that isn't; and what is whole.
+    std::optional<ComingParcel> coming;
+    std::vector<std::byte> head;
     ProcessInbox inbox;
     // The parcels that wait to be sent, and the bytes of the first that have been.
     std::vector<const Parcel*> outgoing;
@@ -57,11 +59,13 @@ class SocketProcesses final : public Processes {
   bool transfer(int milliseconds_max);
   void send_to(Peer& peer);
   void receive_from(Peer& peer);
+  static void take_in(Peer& peer, gsl::span<const std::byte> bytes);
   [[noreturn]] void report_lost(int process);
   std::string ending_of(int process, std::chrono::milliseconds patience);
 
   int number_;
   std::vector<Peer> peers_;
+  std::vector<std::byte> read_;  // the heads that are read together, and short parcels
 };
 
 }  // namespace simmesh

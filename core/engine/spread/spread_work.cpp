@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/check/error.h"
@@ -45,8 +46,8 @@ ProcessFrame end_of_program() {
 }
 
 // Returns the error of another process from what it has sent.
-std::string error_told(const ProcessBytes& bytes) {
-  ProcessFrame frame = frame_from(bytes);
+std::string error_told(ProcessBytes bytes) {
+  ProcessFrame frame = frame_from(std::move(bytes));
   if (frame.is_at(end_of_program())) return message_text(frame.payload);
   return fmt::format("expected the end of the program, as in process 0, got {}: {}", frame.text(),
                      took_another_way);
@@ -70,13 +71,14 @@ int run_spread_over(Processes& processes, const std::function<int()>& work) {
   try {
     do_work(processes, work, own);
     if (processes.number() != 0) {
-      std::vector<Parcel> verdict = {{0, frame_bytes(end_of_program(), message_bytes(own.error))}};
+      std::vector<Parcel> verdict = {
+          {0, frame_bytes(end_of_program(), ProcessBytes(message_bytes(own.error)))}};
       processes.exchange(verdict, {});
       return own.exception ? 2 : own.status;
     }
     std::vector<std::string> errors = {own.error};
-    for (const ProcessBytes& bytes : processes.exchange({}, processes.others()))
-      errors.push_back(error_told(bytes));
+    for (ProcessBytes& bytes : processes.exchange({}, processes.others()))
+      errors.push_back(error_told(std::move(bytes)));
     raise_first_of(errors, own.exception);
   } catch (const ProcessLost&) {
     if (processes.number() != 0) return 2;

@@ -29,16 +29,16 @@ std::optional<ProcessBytes> WorldSpread::of_first(std::string_view name, const P
   const std::byte has_own{own ? std::uint8_t(1) : std::uint8_t(0)};
   std::vector<int> others = processes_.others();
   std::vector<Parcel> parcels;
-  for (int other : others) parcels.push_back({other, frame_bytes(here, {&has_own, 1})});
+  for (int other : others) parcels.push_back({other, frame_bytes(here, {has_own})});
   std::vector<ProcessBytes> told = processes_.exchange(parcels, others);
   int first = own ? number() : count(), having = own ? 1 : 0;
   for (std::size_t i = 0; i < others.size(); ++i) {
-    ProcessFrame theirs = frame_from(told[i]);
+    ProcessFrame theirs = frame_from(std::move(told[i]));
     if (!theirs.is_at(here))
       throw ProcessesApart(
           fmt::format("[engine/spread] expected all processes at {}, got process {} at {}: {}",
                       here.text(), others[i], theirs.text(), took_another_way));
-    bool has_bytes = theirs.payload.front() != std::byte{0};
+    bool has_bytes = *theirs.payload.begin() != std::byte{0};
     having += has_bytes ? 1 : 0;
     if (has_bytes) first = std::min(first, others[i]);
   }

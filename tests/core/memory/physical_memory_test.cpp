@@ -78,6 +78,21 @@ TEST(PhysicalMemory, CacheIsBounded) {
   PhysicalMemory::free(memory.get(), a, large);
 }
 
+// If this fails, blocks of a size that nobody asks for any more fill the cache for good.
+TEST(PhysicalMemory, LetsGoOfTheOldestBlocksWhereAsked) {
+  auto memory = memory_of({.cached_bytes_max = 3 * large, .lets_go_of_oldest = true});
+  std::byte* old = PhysicalMemory::allocate(memory.get(), large);
+  std::byte* kept = PhysicalMemory::allocate(memory.get(), large + 1);
+  std::byte* last = PhysicalMemory::allocate(memory.get(), large + 2);
+  PhysicalMemory::free(memory.get(), old, large);
+  PhysicalMemory::free(memory.get(), kept, large + 1);
+  PhysicalMemory::free(memory.get(), last, large + 2);
+  EXPECT_EQ(PhysicalMemory::allocate(memory.get(), large + 1), kept);
+  EXPECT_EQ(PhysicalMemory::allocate(memory.get(), large + 2), last);
+  PhysicalMemory::free(memory.get(), kept, large + 1);
+  PhysicalMemory::free(memory.get(), last, large + 2);
+}
+
 // If this fails, vector loads of tensor data may fault, or huge pages don't apply.
 TEST(PhysicalMemory, BlocksAreAligned) {
   for (std::size_t bytes : {std::size_t(0), std::size_t(1), std::size_t(1000), large - 1}) {

@@ -40,11 +40,9 @@ class MpiProcesses final : public Processes {
   }
 
  private:
-  // Source is another process: the head and bytes of its message that isn't whole, and the messages
-  // that are.
+  // Source is another process: its parcel that isn't whole, and those that are.
   struct Source {
-    std::optional<ParcelHead> head;
-    ProcessBytes coming;
+    std::optional<ComingParcel> coming;
     ProcessInbox inbox;
   };
 
@@ -88,22 +86,19 @@ bool MpiProcesses::take_in() {
   MPI_Iprobe(MPI_ANY_SOURCE, only_tag, communicator_, &is_here, &status);
   if (!is_here) return false;
   Source& source = sources_[std::size_t(status.MPI_SOURCE)];
-  if (!source.head) {
+  if (!source.coming) {
     std::uint64_t number = 0;
     MPI_Recv(&number, 1, MPI_UINT64_T, status.MPI_SOURCE, only_tag, communicator_,
              MPI_STATUS_IGNORE);
-    source.head = ParcelHead(number);
-    source.coming.reserve(source.head->bytes());
+    source.coming.emplace(ParcelHead(number));
   } else {
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
-    std::size_t before = source.coming.size();
-    source.coming.resize(before + std::size_t(count));
-    MPI_Recv(source.coming.data() + before, count, MPI_BYTE, status.MPI_SOURCE, only_tag,
+    MPI_Recv(source.coming->missing().data(), count, MPI_BYTE, status.MPI_SOURCE, only_tag,
              communicator_, MPI_STATUS_IGNORE);
+    source.coming->add(std::size_t(count));
   }
-  if (source.coming.size() == source.head->bytes())
-    source.inbox.keep(*std::exchange(source.head, std::nullopt), std::exchange(source.coming, {}));
+  source.inbox.keep_if_whole(source.coming);
   return true;
 }
 

@@ -19,6 +19,23 @@ TEST(ProcessFrame, KeepsItsPlace) {
     EXPECT_FALSE(came.is_at(other));
 }
 
+// Each exchange of a large tensor would copy it twice more.
+TEST(ProcessFrame, LeavesAPayloadWhereItIs) {
+  ProcessBytes payload = {std::byte{4}, std::byte{5}};
+  payload.reserve(payload.size() + place_bytes_max);
+  const std::byte* begin = payload.data();
+  ProcessBytes framed = frame_bytes({.name = "a word"}, std::move(payload));
+  EXPECT_EQ(framed.data(), begin);
+  EXPECT_EQ(frame_from(std::move(framed)).payload.data(), begin);
+}
+
+// Bytes that are no frame would be read beyond their end.
+TEST(ProcessFrame, RefusesBytesThatAreNone) {
+  ProcessBytes framed = frame_bytes({.name = "a word"}, {});
+  for (std::size_t count = 0; count < framed.size(); ++count)
+    EXPECT_THROW(frame_from(ProcessBytes(gsl::span(framed).last(count))), ContractViolation);
+}
+
 // An error of processes that have gone apart would not say where they are.
 TEST(ProcessFrame, SaysWhereItIs) {
   ProcessFrame frame{.run = 3, .number = 7, .name = "the loss"};

@@ -33,15 +33,14 @@ inline std::string run_spread(int count, const std::function<std::string(WorldSp
         text = work(spread);
       }
       std::vector<Parcel> parcels;
-      auto begin = reinterpret_cast<const std::byte*>(text.data());
       if (processes->number() > 0) {
-        parcels.push_back({0, {begin, begin + text.size()}});
+        parcels.push_back({0, ProcessBytes(message_bytes(text))});
         processes->exchange(parcels, {});
         std::_Exit(0);
       }
       std::vector<ProcessBytes> texts = processes->exchange({}, processes->others());
       for (std::size_t i = 0; i < texts.size(); ++i) {
-        std::string other(reinterpret_cast<const char*>(texts[i].data()), texts[i].size());
+        std::string other = message_text(texts[i]);
         if (other != text) {
           text = fmt::format("process 0: {}\nprocess {}: {}", text, i + 1, other);
           break;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/hash_text.h"
+
 namespace simmesh {
 
 std::size_t CheckedRun::recorded_ranks() const {
@@ -20,8 +22,6 @@ void CheckedRun::keep_failure(const Outcome& outcome) {
   std::string text = report(outcome);
   result.failure = text.substr(0, text.rfind("\nreproduce: "));
 }
-
-std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 std::string ending_of(const Outcome& outcome) {
   if (outcome.ok()) return fmt::format("data hash {}", hash_text(outcome.data_hash));

@@ -36,9 +36,6 @@ struct CheckedRun {
   void keep_failure(const Outcome& outcome);
 };
 
-// hash_text returns a hash as gates print it, with 16 digits.
-std::string hash_text(std::uint64_t hash);
-
 // ending_of returns the ending of a run in one line: "data hash 0123456789abcdef", or its failure.
 std::string ending_of(const Outcome& outcome);
 

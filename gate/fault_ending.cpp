@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/check/hash_text.h"
 #include "gate/checked_run.h"
 
 namespace simmesh {

@@ -6,10 +6,12 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/check/append_text.h"
 #include "core/check/bits_hash.h"
 #include "core/check/error.h"
+#include "core/check/hash_text.h"
 #include "core/check/join_text.h"
 #include "core/check/json_fault.h"
 
@@ -31,12 +33,10 @@ constexpr const char* number_key = "$number";
   raise(ErrorKind::value_error, "checkpoint/manifest", "{}", why);
 }
 
-std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
-
 std::uint64_t parse_hash(const std::string& text) {
-  bool is_hash = text.size() == 16 && text.find_first_not_of("0123456789abcdef") == text.npos;
-  if (!is_hash) refuse_manifest("expected a hash of 16 digits, got '" + text + "'");
-  return std::stoull(text, nullptr, 16);
+  std::optional<std::uint64_t> hash = hash_from_text(text);
+  if (!hash) refuse_manifest("expected a hash of 16 digits, got '" + text + "'");
+  return *hash;
 }
 
 std::uint64_t hash_of(std::string_view text) {

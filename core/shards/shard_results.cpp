@@ -1,12 +1,13 @@
 #include "core/shards/shard_results.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <gsl/span>
+#include <optional>
 #include <utility>
 
 #include "core/check/error.h"
+#include "core/check/hash_text.h"
 #include "core/check/join_text.h"
 
 namespace simmesh {
@@ -47,10 +48,9 @@ class ResultLine {
   }
   std::uint64_t hash(std::string_view key) const {
     const std::string& text = get<std::string>(key, "a hash");
-    std::uint64_t value = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    if (error != std::errc() || end != text.data() + text.size()) refuse("a hash", text);
-    return value;
+    std::optional<std::uint64_t> hash = hash_from_text(text);
+    if (!hash) refuse("a hash of 16 digits", text);
+    return *hash;
   }
 
   [[noreturn]] void refuse(std::string_view expected, std::string_view got) const {
@@ -90,8 +90,7 @@ void expect_same(const ShardFile& first, const ShardFile& other) {
   expect("revision of simmesh", one.revision, two.revision);
   expect("arguments", one.asked, two.asked);
   expect("number of shards", std::to_string(one.shard.count), std::to_string(two.shard.count));
-  expect("hash of the inputs", fmt::format("{:016x}", one.inputs),
-         fmt::format("{:016x}", two.inputs));
+  expect("hash of the inputs", hash_text(one.inputs), hash_text(two.inputs));
   expect("number of jobs", std::to_string(one.jobs), std::to_string(two.jobs));
   expect("facts", one.about.text(), two.about.text());
 }
@@ -102,7 +101,7 @@ std::string ShardResults::to_text() const {
   JsonValue head = JsonValue::object({{"format", format_name},
                                       {"command", command},
                                       {"asked", asked},
-                                      {"inputs", fmt::format("{:016x}", inputs)},
+                                      {"inputs", hash_text(inputs)},
                                       {"revision", revision},
                                       {"shard", to_string(shard)},
                                       {"jobs", jobs},

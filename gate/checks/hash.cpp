@@ -1,3 +1,4 @@
+#include "core/check/hash_text.h"
 #include "gate/check_kind.h"
 #include "gate/checked_run.h"
 #include "gate/file.h"

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/check/hash_text.h"
 #include "gate/check_kind.h"
 #include "gate/checked_run.h"
 #include "gate/file.h"

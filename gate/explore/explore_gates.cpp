@@ -1,13 +1,14 @@
 #include "gate/explore/explore_gates.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 
 #include "core/check/append_text.h"
 #include "core/check/error.h"
 #include "core/check/fold_hash.h"
+#include "core/check/hash_text.h"
 #include "core/check/json_value.h"
 #include "core/check/read_file.h"
 #include "core/check/write_file.h"
@@ -68,8 +69,9 @@ Gate gate_from(const JsonValue& json, const std::string& file) {
             .failure = text_in(json, "failure", file),
             .report = text_in(json, "report", file),
             .reproduce = text_in(json, "reproduce", file)};
-  std::string hash = text_in(json, "data_hash", file);
-  std::from_chars(hash.data(), hash.data() + hash.size(), gate.data_hash, 16);
+  std::optional<std::uint64_t> hash = hash_from_text(text_in(json, "data_hash", file));
+  if (!hash) refuse(file, "a gate without a hash");
+  gate.data_hash = *hash;
   const JsonValue* certain = json.find("certain");
   gate.is_certain = certain && certain->get<bool>() && *certain->get<bool>();
   return gate;

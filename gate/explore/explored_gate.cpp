@@ -1,10 +1,11 @@
 #include "gate/explore/explored_gate.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
+#include <optional>
 
 #include "core/check/append_text.h"
+#include "core/check/hash_text.h"
 #include "core/check/shell_word.h"
 #include "core/shards/job_result.h"
 #include "gate/checked_run.h"
@@ -32,10 +33,9 @@ std::string faults_line(const GateFile& gate, const GateRunOptions& options,
 std::uint64_t hash_under(const JsonValue& value, std::string_view key) {
   std::string text;
   read_member(value, key, text);
-  std::uint64_t hash = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hash, 16);
-  if (error != std::errc() || end != text.data() + text.size()) refuse_member(value, key);
-  return hash;
+  std::optional<std::uint64_t> hash = hash_from_text(text);
+  if (!hash) refuse_member(value, key);
+  return *hash;
 }
 
 JsonValue json_of_hashes(const std::set<std::uint64_t>& hashes) {

@@ -8,6 +8,7 @@
 #include "core/check/append_text.h"
 #include "core/check/counted.h"
 #include "core/check/error.h"
+#include "core/check/hash_text.h"
 #include "core/check/json_value.h"
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/schedules/random_stream.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/check/counted.h"
+#include "core/check/hash_text.h"
 #include "core/page/sections.h"
 #include "gate/checked_run.h"
 #include "gate/page/gate_entry.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/hash_text.h"
 #include "core/check/join_text.h"
 #include "core/page/sections.h"
 #include "gate/checked_run.h"

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/check/hash_text.h"
+
 namespace simmesh {
 namespace {
 
@@ -33,7 +35,6 @@ TEST(CheckedRun, SaysInOneLineHowARunEnded) {
   EXPECT_EQ(ending_of(failed), "the failure of rank 0: [here] one line");
   Outcome ended = World({.ranks = 1}).run([](Rank&) {});
   EXPECT_EQ(ending_of(ended), "data hash " + hash_text(ended.data_hash));
-  EXPECT_EQ(hash_text(0xabc), "0000000000000abc");
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include "verify/verdict/case_result.h"
 
-#include <charconv>
-#include <fmt/format.h>
-
+#include "core/check/hash_text.h"
 #include "core/shards/job_result.h"
 
 namespace simmesh {
@@ -13,10 +11,8 @@ void read_hash(const JsonValue& object, std::string_view key, std::optional<std:
   std::string text;
   read_member(object, key, text);
   if (text.empty()) return;
-  std::uint64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc() || end != text.data() + text.size()) refuse_member(object, key);
-  hash = value;
+  hash = hash_from_text(text);
+  if (!hash) refuse_member(object, key);
 }
 
 }  // namespace
@@ -33,8 +29,8 @@ JsonValue to_json(const CaseResult& result) {
   }
   if (result.cheaper) value.set("cheaper", *result.cheaper);
   if (result.is_beyond) value.set("beyond", true);
-  if (result.data_hash) value.set("data", fmt::format("{:016x}", *result.data_hash));
-  if (result.schedule_hash) value.set("schedule", fmt::format("{:016x}", *result.schedule_hash));
+  if (result.data_hash) value.set("data", hash_text(*result.data_hash));
+  if (result.schedule_hash) value.set("schedule", hash_text(*result.schedule_hash));
   return value;
 }
 

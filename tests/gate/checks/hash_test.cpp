@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "core/check/hash_text.h"
 #include "gate/checked_run.h"
 #include "tests/gate/gate_texts.h"
 

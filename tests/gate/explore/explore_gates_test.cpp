@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/check/read_file.h"
+#include "core/check/write_file.h"
 #include "tests/expect_error.h"
 #include "tests/temporary_folder.h"
 
@@ -69,6 +71,14 @@ TEST(ExploreGates, GoOnFromAFileAsIfNothingHadHappened) {
     EXPECT_EQ(to_text(explore_gates(three_gates(), {}, parts), false), expected);
     testing::expect_error([&] { explore_gates(three_gates(), {.seed = 1}, parts); },
                           ErrorKind::value_error, "got one of others");
+    std::string text =
+        read_file({.where = "test", .what = "the state", .path = state, .bytes_max = 100'000});
+    std::size_t hash = text.find("\"data_hash\"");
+    ASSERT_NE(hash, text.npos);
+    text[text.find_first_of("0123456789abcdef", text.find(':', hash))] = 'x';
+    write_file(state, text, "the state");
+    testing::expect_error([&] { explore_gates(three_gates(), {}, parts); }, ErrorKind::value_error,
+                          "got a gate without a hash");
   }
 }
 

@@ -37,9 +37,10 @@ test_spread() {
     stage "gates and recorded cases over $count processes" \
       same_over_processes "--processes $count" env
   done
-  # More processes than cores, which run where there is room, also as root.
-  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+  set -a
+  # shellcheck source=scripts/open_mpi.env
+  source "$root/scripts/open_mpi.env"
+  set +a
   for count in 1 2 3 4; do
     stage "gates and recorded cases over $count processes of MPI" \
       same_over_processes --spread mpirun -n "$count"

@@ -10,13 +10,13 @@ import subprocess
 import sys
 
 RANKS = 64
-#: Open MPI counts cores, and refuses the user root, unless it is told otherwise.
-OPEN_MPI = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-}
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def open_mpi() -> dict[str, str]:
+    """The environment in which Open MPI runs here: it counts cores, and refuses the user root."""
+    lines = (ROOT / "scripts" / "open_mpi.env").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines if not line.startswith("#"))
 
 
 def run(processes: int, *arguments: str) -> None:
@@ -25,7 +25,7 @@ def run(processes: int, *arguments: str) -> None:
     if not program.exists():
         sys.exit("mpi.py: expected a build with MPI, got one without spread_all_reduce")
     command = ["mpirun", "-n", str(processes), str(program), *arguments]
-    done = subprocess.run(command, check=False, env={**os.environ, **OPEN_MPI})
+    done = subprocess.run(command, check=False, env={**os.environ, **open_mpi()})
     if done.returncode:
         sys.exit(f"mpi.py: '{' '.join(command)}' ended with status {done.returncode}")
 

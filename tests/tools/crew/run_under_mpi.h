@@ -13,12 +13,10 @@ namespace simmesh::testing {
 inline ProgramRun run_under_mpi(int processes, const std::string& arguments,
                                 const std::string& program = SIMMESH_PROGRAM) {
   return run_program(
-      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-      "ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" "
-      "TSAN_OPTIONS=\"$TSAN_OPTIONS:detect_deadlocks=0:suppressions=" SIMMESH_SOURCE_DIR
-      "/tests/tools/crew/open_mpi.supp\" OMPI_MCA_rmaps_base_oversubscribe=1 "
-      "OMPI_MCA_hwloc_base_binding_policy=none "
-      "'" SIMMESH_MPIEXEC "' -n " +
+      SIMMESH_OPEN_MPI
+          "ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" "
+          "TSAN_OPTIONS=\"$TSAN_OPTIONS:detect_deadlocks=0:suppressions=" SIMMESH_SOURCE_DIR
+          "/tests/tools/crew/open_mpi.supp\" '" SIMMESH_MPIEXEC "' -n " +
           std::to_string(processes) + " '" + program + "' " + arguments,
       SIMMESH_SOURCE_DIR, "/usr/bin/env");
 }

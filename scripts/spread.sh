@@ -38,7 +38,7 @@ test_spread() {
       same_over_processes "--processes $count" env
   done
   set -a
-  # shellcheck source=scripts/open_mpi.env
+  # shellcheck source=/dev/null
   source "$root/scripts/open_mpi.env"
   set +a
   for count in 1 2 3 4; do

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <gsl/span>
 #include <initializer_list>
+#include <utility>
 
 #include "core/memory/buffer.h"
 
@@ -19,6 +20,18 @@ class ProcessBytes {
   ProcessBytes() = default;
   explicit ProcessBytes(gsl::span<const std::byte> bytes) { append(bytes); }
   ProcessBytes(std::initializer_list<std::byte> bytes) { append({bytes.begin(), bytes.size()}); }
+  ProcessBytes(const ProcessBytes&) = default;
+  ProcessBytes& operator=(const ProcessBytes&) = default;
+  // Bytes that are moved from are empty.
+  ProcessBytes(ProcessBytes&& other) noexcept
+      : buffer_(std::move(other.buffer_)), size_(std::exchange(other.size_, 0)) {}
+  ProcessBytes& operator=(ProcessBytes&& other) noexcept {
+    buffer_ = std::move(other.buffer_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+  ~ProcessBytes() = default;
+
   // uninitialised returns so many bytes, which the caller writes.
   static ProcessBytes uninitialised(std::size_t count);
 

@@ -32,6 +32,16 @@ TEST(ProcessBytes, AppendsWhateverTheRoom) {
   EXPECT_NE(ProcessBytes({std::byte{1}}), ProcessBytes());
 }
 
+// A writer whose bytes were taken would go on with bytes that it no longer has.
+TEST(ProcessBytes, AreEmptyOnceMovedFrom) {
+  ProcessBytes first = some_bytes(20, 3);
+  ProcessBytes second = std::move(first);
+  EXPECT_TRUE(first.empty());  // NOLINT(bugprone-use-after-move)
+  first = std::move(second);
+  EXPECT_TRUE(second.empty());  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(first, some_bytes(20, 3));
+}
+
 // A change of one message would change another one that shares its bytes.
 TEST(ProcessBytes, CopiesShareUntilOneChanges) {
   ProcessBytes first = some_bytes(20, 3);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import signal
@@ -22,9 +23,9 @@ import simmesh
 SCHEDULES = ("fifo", "seeded:3", "seeded:4", "pct:3")
 
 
-def trained_model() -> Any:
+def trained_model(device: str = "cpu") -> Any:
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Linear(5, 2))
+    model = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Linear(5, 2)).to(device)
     for layer in model:
         fully_shard(layer)
     fully_shard(model)
@@ -34,7 +35,7 @@ def trained_model() -> Any:
 
 def train(model: Any) -> None:
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-    model(torch.ones(2, 3)).sum().backward()
+    model(torch.ones(2, 3, device=next(model.parameters()).device)).sum().backward()
     optimizer.step()
 
 
@@ -108,7 +109,7 @@ def saves_by_processes(tmp_path: Path, seats: str, **options: Any) -> Any:
     """The run of a program that trains while processes save."""
 
     def program() -> bool:
-        model = trained_model()
+        model = trained_model(options.get("device", "cpu"))
         dcp.save(state_of(model), checkpoint_id=tmp_path / "at_once")
         for number in range(2):
             future = dcp.async_save(
@@ -163,6 +164,41 @@ def test_processes_save_what_save_does(tmp_path: Path, seats: str) -> None:
         tmp_path.mkdir()
     assert hashes[0] == hashes[1]
     assert of_torch._CHECKPOINT_PROCESS is None
+
+
+@pytest.mark.parametrize("options", [{"device": "cuda"}, {"local": "exact"}], ids=repr)
+def test_processes_save_under_other_options(
+    tmp_path: Path, seats: str, options: dict[str, str]
+) -> None:
+    """Would fail if a saving process needed the device that only ranks have, or values that only
+    ranks keep behind elements.
+    """
+    ran = saves_by_processes(tmp_path, seats, **options)
+    assert ran.outcome.ok, ran.outcome.report
+    assert ran.results == [True] * 2
+    assert all(has_ended(process) for process in noted(tmp_path))
+    again = saves_by_processes(tmp_path, seats, **options)
+    assert (again.results, again.outcome.data_hash) == (ran.results, ran.outcome.data_hash)
+
+
+def test_an_error_of_the_start_is_reported(
+    tmp_path: Path, seats: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Would fail if the end of a saving process that never started hid why it didn't."""
+
+    def refuse(process: Any) -> None:
+        raise OSError("expected room for one more process")
+
+    def program() -> None:
+        dcp.async_save(
+            {"x": torch.ones(2)}, checkpoint_id=tmp_path / "none",
+            async_checkpointer_type=AsyncCheckpointerType.PROCESS,
+        ).result()  # fmt: skip
+
+    monkeypatch.setattr(multiprocessing.get_context("spawn").Process, "start", refuse)
+    outcome = simmesh.spmd_run(program, world_size=2, seats=seats, timeout=300).outcome
+    assert not outcome.ok
+    assert "expected room for one more process" in outcome.report, outcome.report
 
 
 def test_a_rank_that_saves_alone_is_reported(tmp_path: Path, seats: str) -> None:

@@ -105,7 +105,7 @@ def test_what_is_not_all_shards_of_one_run_is_refused(
     text = (folder / second).read_text(encoding="utf-8")
     for there, instead, told_of in [
         ('"revision":"', '"revision":"x', "expected the revision of simmesh of"),
-        ('"inputs":"', '"inputs":"x', "other:1: expected a hash, got x"),
+        ('"inputs":"', '"inputs":"x', "other:1: expected a hash of 16 digits, got x"),
         ('"command":"museum"', '"command":"verify"', "expected the command of"),
         ('"named":', '"named":0,"x":', "expected a result with a value under 'named', got "),
         ('"job":1', '"job":2', "other:2: expected a job of shard 2/3"),

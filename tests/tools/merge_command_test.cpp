@@ -112,8 +112,9 @@ TEST(MergeCommand, RefusesWhatIsNotAllShardsOfOneRun) {
   run_program("validate mm --shard 2/3 --results " + other);
   expect_refused("merge " + some + " " + other, "expected the command of " + files[0]);
   expect_refused("merge " + folder.write("x", "garbage\n"), "x:1: expected a line of JSON");
-  std::string museum = R"({"format":"simmesh shard 1","command":"museum","asked":"",)"
-                       R"("inputs":"0000000000000000","revision":"r","shard":"1/1","jobs":0,"about":null})";
+  std::string museum =
+      R"({"format":"simmesh shard 1","command":"museum","asked":"",)"
+      R"("inputs":"0000000000000000","revision":"r","shard":"1/1","jobs":0,"about":null})";
   expect_refused("merge " + folder.write("m", museum + "\n"), "python -m simmesh merge FILE...");
   expect_refused("merge " + (folder.path() / "none").string(), "expected a file of results");
 }

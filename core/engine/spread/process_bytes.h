@@ -13,8 +13,9 @@ namespace simmesh {
 // bytes makes own ones first. Large blocks are kept for later messages, because fresh pages cost
 // more than the copies into them.
 //
-//   ProcessBytes bytes = ProcessBytes::uninitialised(count);
-//   read_into(bytes.mutable_data(), count);
+//   ProcessBytes bytes = {std::byte{1}, std::byte{2}};
+//   ProcessBytes same = bytes;
+//   same.shorten(1);                          // the bytes are those of `bytes` still
 class ProcessBytes {
  public:
   ProcessBytes() = default;

@@ -1,6 +1,7 @@
 #include "core/engine/shrink_schedule.h"
 
 #include <algorithm>
+#include <set>
 
 namespace simmesh {
 
@@ -28,10 +29,14 @@ class Shrinker {
   }
 
  private:
+  // Leaving out any of several equal turns in a row gives one list, which runs once.
   bool try_turns(const TurnList& turns) {
-    if (runs_++ >= request_.runs_max) return false;
+    if (passed_.count(turns) > 0 || runs_++ >= request_.runs_max) return false;
     std::optional<Outcome> outcome = run_(Schedule::guided(turns));
-    if (outcome) best_ = ShrunkSchedule{turns, std::move(*outcome)};
+    if (outcome)
+      best_ = ShrunkSchedule{turns, std::move(*outcome)};
+    else
+      passed_.insert(turns);
     return outcome.has_value();
   }
 
@@ -49,6 +54,7 @@ class Shrinker {
   const ShrinkRequest& request_;
   const FailingRun& run_;
   std::optional<ShrunkSchedule> best_;
+  std::set<TurnList> passed_;
   std::uint64_t runs_ = 0;
 };
 

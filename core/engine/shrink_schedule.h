@@ -26,7 +26,8 @@ struct ShrinkRequest {
 };
 
 // shrink_schedule looks for a short list of turns that still fails, by delta debugging (Zeller and
-// Hildebrandt, TSE 2002). It returns nullopt if the guided schedule of the choices doesn't fail.
+// Hildebrandt, TSE 2002). It runs no list twice, so `run` must depend on the schedule alone. It
+// returns nullopt if the guided schedule of the choices doesn't fail.
 std::optional<ShrunkSchedule> shrink_schedule(const ShrinkRequest& request, const FailingRun& run);
 
 }  // namespace simmesh

@@ -74,8 +74,9 @@ def excerpt(finding: str) -> list[str]:
 
 
 def warm_up() -> None:
-    """Lets the first exhibit take no longer than others: imports what checks need."""
+    """Lets the first exhibit take no longer than others: imports what checks and programs need."""
     import torch
+    import torch._dynamo  # by the first optimizer or DTensor
     import torch.distributed as dist
 
     import simmesh

@@ -1,10 +1,15 @@
-"""The findings of tools in exhibits, in a file from which a comparison goes on."""
+"""The findings of tools in exhibits, in a file from which a comparison goes on. Several comparisons
+may write into it at a time.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +35,25 @@ class Results:
         self.path = path
         self.versions = versions
         self._found: dict[str, dict[str, list[list[object]]]] = {}
-        if path.exists():
-            self._found = json.loads(path.read_text(encoding="utf-8"))
+        self._read()
+
+    def _read(self) -> None:
+        if self.path.exists():
+            self._found = json.loads(self.path.read_text(encoding="utf-8"))
+
+    @contextlib.contextmanager
+    def _changed(self) -> Iterator[None]:
+        """Lets the caller change what the file has now, and writes it, also if the process is
+        killed meanwhile.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._read()
+            yield
+            written = self.path.with_suffix(".new")
+            written.write_text(json.dumps(self._found, indent=1), encoding="utf-8")
+            os.replace(written, self.path)
 
     def _key(self, name: str, text: str) -> str:
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -48,16 +70,14 @@ class Results:
         }
 
     def put(self, tool: str, name: str, text: str, found: dict[str, Finding]) -> None:
-        """Keeps the findings, also if the process is killed while it writes."""
+        """Keeps the findings."""
         rows: list[list[object]] = [
             [found[variant].text, found[variant].raises] for variant in VARIANTS
         ]
-        self._found.setdefault(tool, {})[self._key(name, text)] = rows
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        written = self.path.with_suffix(".new")
-        written.write_text(json.dumps(self._found, indent=1), encoding="utf-8")
-        os.replace(written, self.path)
+        with self._changed():
+            self._found.setdefault(tool, {})[self._key(name, text)] = rows
 
     def forget(self, tool: str) -> None:
         """Drops what a tool found."""
-        self._found.pop(tool, None)
+        with self._changed():
+            self._found.pop(tool, None)

@@ -10,7 +10,6 @@ would write by hand.
 from __future__ import annotations
 
 import math
-import multiprocessing
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,8 @@ from typing import Any
 import torch
 
 from museum_results import Finding
-from museum_runs import Job, Outcome, Values, serve
+from museum_runs import Job, Outcome, Values
+from museum_workers import Worker, run_together
 from simmesh.museum import checks
 from simmesh.museum.collection import Card
 from simmesh.one_device.layout import Layout
@@ -28,54 +28,11 @@ from simmesh.one_device.search import Allowed, find
 from simmesh.one_device.snapshot import Exact
 
 TOLERANCE = 1e-4
-TRIES = 3  # now and then a process of gloo dies without a word
-DIED = "ChildProcessError: the process died"
-ENDS_BEFORE = 900.0  # gloo and threads say themselves, and before, that they wait in vain
+#: The seconds that gloo waits. Where ranks were busy up to the end, it gets the next, so that load
+#: decides nothing.
+WAITS = (40.0, 300.0)
+_LATE = ("imed out", "failed to pass monitoredBarrier", "TimeoutError")
 _PENDING = ("returned value", "noted value")
-
-
-class Worker:
-    """A process that runs jobs. It is made anew after a job that doesn't end."""
-
-    def __init__(self, run: str) -> None:
-        self.run = run
-        self.process: Any = None
-        self.connection: Any = None
-
-    def prepare(self) -> None:
-        """Makes the process, if there is none, and waits until it has imported what it needs."""
-        if self.process is None or not self.process.is_alive():
-            context = multiprocessing.get_context("spawn")
-            self.connection, other = context.Pipe()
-            self.process = context.Process(target=serve, args=(other, self.run), daemon=True)
-            self.process.start()
-            other.close()
-            self.connection.recv()
-
-    def start(self, job: Job) -> None:
-        """Sends a job."""
-        self.prepare()
-        self.connection.send(job)
-
-    def outcomes(self) -> list[Outcome]:
-        """The outcomes of the job that was sent."""
-        try:
-            if self.connection.poll(ENDS_BEFORE):
-                outcomes: list[Outcome] = self.connection.recv()
-                if "did not end" not in outcomes[0].error:
-                    return outcomes
-        except EOFError:
-            self.stop()
-            return [Outcome(DIED)]
-        self.stop()
-        return [Outcome("TimeoutError: the program did not end")]
-
-    def stop(self) -> None:
-        """Ends the process."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.join()
-            self.process = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +61,8 @@ RUNS = {
     "local_tensor": ("local_tensor",),
     "threads": ("threads",),
     "spmd_types": ("spmd_types",),
-    "gloo": ("gloo DETAIL", "tolerance 1e-4", "DebugMode hashes"),
+    "gloo": ("gloo DETAIL",),
+    "values": ("tolerance 1e-4", "DebugMode hashes"),
 }
 NAMES = tuple(name for names in RUNS.values() for name in names)
 
@@ -124,13 +82,10 @@ class Rivals:
         parts = parts_of(check)
         if not parts:
             return dict.fromkeys(RUNS[run], Finding(None))
-        for _ in range(TRIES):
-            if run in self.others:
-                ranks = self._alone(self.others[run], card, variant, check, parts)
-            else:
-                ranks = self._on_gloo(card, variant, check, parts, run == "spmd_types")
+        for wait in WAITS:
+            ranks, is_late = self._ranks(run, card, variant, check, parts, wait)
             error = _error(ranks)
-            if DIED not in error:
+            if not (is_late and any(each in error for each in _LATE)):
                 break
         found = dict.fromkeys(RUNS[run], Finding(error, bool(error)))
         compared = [name for name in RUNS[run] if name in _TOLERANCES]
@@ -142,40 +97,28 @@ class Rivals:
             found[name] = Finding(text)
         return found
 
-    def _alone(
-        self, worker: Worker, card: Card, variant: str, check: Any, parts: Sequence[Part]
-    ) -> list[Outcome]:
+    def _ranks(
+        self, run: str, card: Card, variant: str, check: Any, parts: Sequence[Part], wait: float
+    ) -> tuple[list[Outcome], bool]:
+        """The outcomes of the ranks, or of the one process that has all ranks."""
         outcomes: list[Outcome] = []
+        is_late = False
         with _folder() as place:
             for part in parts:
-                worker.start(_job(card, variant, check, part, place))
-                outcomes = worker.outcomes()
+                job = replace(_job(card, variant, check, part, place), kind=run, waits=wait)
+                if run in self.others:
+                    workers, jobs = [self.others[run]], [job]
+                else:
+                    workers = self.gloo[: math.prod(part.layout.values())]
+                    jobs = [replace(job, rank=rank) for rank in range(len(workers))]
+                outcomes, is_late = run_together(workers, jobs)
                 if _error(outcomes):
                     break
-        return outcomes
+        return outcomes, is_late
 
-    def _on_gloo(
-        self, card: Card, variant: str, check: Any, parts: Sequence[Part], is_typed: bool = False
-    ) -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        with _folder() as place:
-            for part in parts:
-                job = replace(_job(card, variant, check, part, place), is_typed=is_typed)
-                workers = self.gloo[: math.prod(part.layout.values())]
-                for worker in workers:
-                    worker.prepare()
-                for rank, worker in enumerate(workers):
-                    worker.start(replace(job, rank=rank))
-                outcomes = [each for worker in workers for each in worker.outcomes()]
-                if _error(outcomes):
-                    break
-        return outcomes
-
-    def _one_process(
-        self, card: Card, variant: str, check: Any, parts: Sequence[Part]
-    ) -> Outcome:  # fmt: skip
+    def _one_process(self, card: Card, variant: str, check: Any, parts: Sequence[Part]) -> Outcome:
         alone = replace(parts[-1], layout=dict.fromkeys(parts[-1].layout, 1))
-        return self._on_gloo(card, variant, check, [alone])[0]
+        return self._ranks("values", card, variant, check, [alone], WAITS[-1])[0][0]
 
     def stop(self) -> None:
         """Ends all processes."""

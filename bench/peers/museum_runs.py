@@ -2,19 +2,16 @@
 what a careful user compares: what the program returns and notes, and the parameters, gradients and
 buffers that it ends with, by their names in the model.
 
-A worker of museum_rivals.py is this module's `serve`, which gets a Job and sends its Outcomes: one
-of gloo's rank and of threads, and those of all ranks of LocalTensor.
+A worker of museum_workers.py runs a Job by one of RUNS, which gives its Outcomes: one of gloo's
+rank and of threads, and those of all ranks of LocalTensor.
 """
 
 from __future__ import annotations
 
 import contextlib
 import inspect
-import os
-import sys
 import threading
 import traceback
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -35,14 +32,14 @@ from simmesh.museum.exhibit import Exhibit
 from simmesh.one_device.names import Names
 from simmesh.one_device.notebook import leaves
 
-GLOO_WAITS = 60.0  # all ranks are there before a job starts
-HANGS_AFTER = 15.0  # without a thread that is ready to run
 Values = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
 class Job:
-    """A program of an exhibit on a layout; ``place`` is a folder for its files and for gloo's."""
+    """A program of an exhibit on a layout; ``place`` is a folder for its files and for gloo's.
+    ``kind`` is the run that asks for it, and ``waits`` has the seconds that gloo does.
+    """
 
     name: str
     variant: str
@@ -51,7 +48,8 @@ class Job:
     rank: int = 0
     steps: int | None = None
     has_folder: bool = False
-    is_typed: bool = False
+    kind: str = ""
+    waits: float = 60.0
 
 
 @dataclass
@@ -140,12 +138,14 @@ def on_gloo(job: Job) -> list[Outcome]:
     for each in job.layout.values():
         size *= each
     outcome = Outcome()
+    level = dist.DebugLevel.DETAIL if job.kind == "gloo" else dist.DebugLevel.OFF
+    dist.set_debug_level(level)
     try:
         dist.init_process_group(
             "gloo", init_method=f"file://{job.place}/store_{job.variant}_{job.steps}_{size}",
-            rank=job.rank, world_size=size, timeout=timedelta(seconds=GLOO_WAITS),
+            rank=job.rank, world_size=size, timeout=timedelta(seconds=job.waits),
         )  # fmt: skip
-        with collected(outcome.values) as end, _types(job.is_typed):
+        with collected(outcome.values) as end, _types(job.kind == "spmd_types"):
             end(bound(job, card_of(job.name).load())())
     except Exception:  # whatever a program raises is its finding
         outcome.error = traceback.format_exc()
@@ -194,7 +194,7 @@ def on_threads(job: Job) -> list[Outcome]:
     threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]
     for each in threads:
         each.start()
-    if not ends(lambda: not any(each.is_alive() for each in threads), HANGS_AFTER):
+    if not ends(lambda: not any(each.is_alive() for each in threads)):
         return [Outcome("TimeoutError: a rank did not end")]
     ProcessLocalGroup.reset()
     _uninstall_threaded_pg()
@@ -224,19 +224,3 @@ def under_local_tensor(job: Job) -> list[Outcome]:
 
 
 RUNS = {"gloo": on_gloo, "threads": on_threads, "local_tensor": under_local_tensor}
-
-
-def serve(connection: Any, run: str) -> None:
-    """Says that it is ready, runs jobs until the connection ends, and says nothing on the standard
-    streams.
-    """
-    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    os.dup2(sys.stdout.fileno(), 2)
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
-    if run != "gloo":  # the wrapper of DETAIL ends a process with the group of LocalTensor
-        dist.set_debug_level(dist.DebugLevel.OFF)
-    connection.send([])
-    with contextlib.suppress(EOFError):
-        while True:
-            connection.send(RUNS[run](connection.recv()))

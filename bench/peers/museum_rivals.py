@@ -160,8 +160,14 @@ def difference(
     values = [each.values for each in ranks]
     if isinstance(check, checks.Replicas):
         over = [layout.names.index(name) for name in check.over or layout.names]
+        if check.options.get("at_end"):  # what ranks agree on then are parameters and buffers
+            values = [_without_gradients(each) for each in values]
         return _of_replicas(values, layout, over, tolerance)
     return _of_one_process(one.values, values, layout, tolerance)
+
+
+def _without_gradients(values: Values) -> Values:
+    return {name: each for name, each in values.items() if not name.startswith("gradient of")}
 
 
 def _of_one_process(

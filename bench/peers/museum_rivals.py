@@ -91,7 +91,8 @@ class Rivals:
         compared = [name for name in RUNS[run] if name in _TOLERANCES]
         if error or not compared:
             return found
-        one = self._one_process(card, variant, check, parts)
+        has_one = isinstance(check, (checks.SameAsOneDevice, checks.Resumed))
+        one = self._one_process(card, variant, check, parts) if has_one else Outcome()
         for name in compared:
             text = difference(check, one, ranks, parts, _TOLERANCES[name])
             found[name] = Finding(text)

@@ -15,6 +15,10 @@ from swarm_programs import FAULTY, Program, program_of
 #: The number of programs; ``./dev nightly`` runs more.
 COUNT = int(os.environ.get("SIMMESH_SWARM", "50"))
 
+#: Programs in which a fault was found that isn't there: RMSprop's first step has the same size for
+#: a gradient of nothing but rounding errors, and its direction is theirs.
+FALSE_ALARMS = (2103,)
+
 
 def compared(program: Program, folder: Path) -> Any:
     """Runs the text of a program as a file, and compares it with one device."""
@@ -27,7 +31,7 @@ def compared(program: Program, folder: Path) -> Any:
         return simmesh.same_as_one_device(space["program"], layouts=[program.layout])
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", [*range(COUNT), *FALSE_ALARMS])
 def test_program(seed: int, tmp_path: Path) -> None:
     """Would fail if a healthy program had other bits than on one device and no limit explained it,
     or if a fault passed, or was found without the value at fault.

@@ -24,7 +24,8 @@ ROUNDINGS = 8
 #: A difference that may follow from an earlier one of ROUNDINGS.
 FOLLOWING = 256
 
-#: The largest difference that counts as one by rounding, as a part of the largest element.
+#: The largest difference that counts as one by rounding, as a part of the largest element. Where a
+#: step of rounding errors has moved a parameter by more, what follows may differ by as much.
 LARGEST = 0.05
 
 
@@ -119,7 +120,9 @@ class _Explanation:
 
     def _tolerance(self) -> float:
         if self.verdict.limits:
-            return min(max(FOLLOWING * self.coarsest_ulp, ROUNDINGS * self.verdict.drift), LARGEST)
+            drift = self.verdict.drift
+            wanted = max(FOLLOWING * self.coarsest_ulp, ROUNDINGS * drift)
+            return min(wanted, max(LARGEST, drift))
         return ROUNDINGS * self.ulp
 
     def _floor(self) -> float:

@@ -9,7 +9,8 @@ import torch
 from simmesh._core.exact import enter_operator, run_operator
 
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.mode import forget, load
+from simmesh.torch.exact.families import load
+from simmesh.torch.exact.mode import forget
 
 ATEN = torch.ops.aten
 SOFTMAX, GRADIENT = ATEN._softmax.default, ATEN._softmax_backward_data.default
@@ -47,7 +48,7 @@ def test_softmax_has_the_bits_of_its_composition(dtype: torch.dtype) -> None:
             x = (scale * torch.randn(shape, dtype=torch.float64)).to(dtype)
             if shape[-1] > 2:
                 x[..., 1] = float("-inf")
-            args = (x, len(shape) - 1, False)
+            args: tuple[Any, ...] = (x, len(shape) - 1, False)
             found, expected = by_form(SOFTMAX, args), by_handler(SOFTMAX, args)
             assert has_bits_of(found, expected), (scale, shape)
             g = (torch.randn(shape, dtype=torch.float64) * (1 + scale)).to(dtype)
@@ -70,6 +71,7 @@ def test_gradients_have_the_sign_of_zeros_that_are_rounded_once() -> None:
 def test_other_calls_are_left_to_others() -> None:
     """Would fail if a form computed a call whose bits it doesn't know."""
     x = torch.randn(3, 4)
+    args: tuple[Any, ...]
     for args in (
         (x, 0, False),
         (x.t(), 1, False),

@@ -28,7 +28,7 @@ def numpy_sine(x: torch.Tensor) -> torch.Tensor:
 
 @torch.library.custom_op("simmesh_test::factors", mutates_args=())
 def factors(x: torch.Tensor) -> torch.Tensor:
-    return torch.linalg.eigvalsh(x)
+    return torch.linalg.eigvals(x).abs()
 
 
 def test_custom_operator_carries_what_its_function_computes() -> None:
@@ -67,5 +67,5 @@ def test_custom_operator_of_other_code_is_refused() -> None:
 
 def test_refused_operator_inside_is_named() -> None:
     """Would fail if the report named the operator of the program, which isn't what lacks a form."""
-    with exact_operators(), pytest.raises(NotImplementedError, match="linalg_eigh"):
+    with exact_operators(), pytest.raises(NotImplementedError, match="linalg_eig"):
         factors(torch.eye(2))

@@ -310,7 +310,7 @@ def test_complex_numbers_are_multiplied_exactly() -> None:
         assert torch.equal(torch.view_as_real(numbers.conj().resolve_conj()),
                            torch.view_as_real(numbers) * torch.tensor([1.0, -1.0]))  # fmt: skip
         with pytest.raises(NotImplementedError, match="complex numbers"):
-            numbers.exp()
+            numbers.asin()
     for one, other in zip(found, expected):
         assert (one.double() - other).abs().max().item() < 1e-5
 
@@ -359,11 +359,11 @@ def test_refusal_names_operator_line_and_way_out() -> None:
     """Would fail if an operator without an exact form were computed inexactly, or not named."""
 
     def program() -> None:
-        torch.linalg.svd(torch.randn(3, 3))
+        torch.linalg.eig(torch.randn(3, 3))
 
     error = simmesh.spmd_run(program, world_size=1, local="exact").outcome.exception
     assert isinstance(error, NotImplementedError)
-    assert "_linalg_svd at test_torch_exact_operators.py:" in str(error)
+    assert "linalg_eig at test_torch_exact_operators.py:" in str(error)
     assert "factorizations of matrices" in str(error) and "declare" in str(error)
 
 

@@ -2,9 +2,10 @@
 
 The names of CUDA lead to the CPU (``moves``), ``torch.cuda`` answers as on a machine with one
 device for each rank of a node (``functions``), autocast for CUDA casts what it casts there
-(``autocast``), and DTensor shards the CPU's attention as CUDA's (``attention``). Functions that
-need a GPU raise, by their names. The CPU works in the order of the program; uses that streams of a
-GPU could run in another order are reported (``order``).
+(``autocast``), DTensor shards the CPU's attention as CUDA's (``attention``), and ``SyncBatchNorm``
+normalizes (``batch_norm``). Functions that need a GPU raise, by their names. The CPU works in the
+order of the program; uses that streams of a GPU could run in another order are reported
+(``order``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 from simmesh.torch.cuda import (
     attention,
     autocast,
+    batch_norm,
     flat_sharding,
     functions,
     launches,
@@ -35,6 +37,7 @@ def install(patches: Patches) -> None:
     libraries.install(patches)
     autocast.install(patches)
     attention.install()
+    batch_norm.install(patches)
     flat_sharding.install(patches)
     order.install(patches)
 

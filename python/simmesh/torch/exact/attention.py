@@ -12,7 +12,7 @@ from simmesh.torch.exact import tables
 from simmesh.torch.exact.companions import write
 from simmesh.torch.exact.doubles import function, narrow, wide
 from simmesh.torch.exact.losses import softmax_gradient
-from simmesh.torch.exact.normalization import exact_sum
+from simmesh.torch.exact.sums import exact_sum
 from simmesh.torch.exact.tables import Operator
 
 

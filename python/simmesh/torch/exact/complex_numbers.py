@@ -25,12 +25,17 @@ def handler_of(operator: Operator) -> Handler | None:
     entry = tables.entry_of(operator)
     if handler is None and entry is not None and entry.family == "movement":
         return _moved
+    if handler is None and entry is not None and entry.family == "lists":
+        return entry.handler
     return handler
 
 
 def enter(packet: str, handler: Handler) -> None:
-    """Enters a function that also computes an operator of complex elements."""
+    """Enters a function that also computes an operator of complex elements, and its in-place form.
+    It reads its operands before it calls torch.
+    """
     _HANDLERS[packet] = handler
+    _HANDLERS[f"{packet}_"] = _in_place(handler)
 
 
 def _raw(tensor: torch.Tensor) -> torch.Tensor:
@@ -99,6 +104,14 @@ def _in_place(handler: Handler) -> Handler:
     return written
 
 
+def assign_parts(target: torch.Tensor, source: torch.Tensor) -> None:
+    """Moves what stands behind both parts to a target that has its elements already."""
+    if target.numel() and source.dtype.is_complex and not source.is_conj():
+        assign(_raw(target), _raw(source))
+    elif target.numel():
+        drop(_raw(target))
+
+
 def _copied(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Moves both parts. A conversion between real and complex numbers rounds."""
     result = func(*args, **options)
@@ -160,8 +173,13 @@ def _real(value: Any, part: int) -> Any:
 
 
 _HANDLERS: dict[str, Handler] = {
+    "complex": _joined,
+    "polar": _of_angle,
     "add": _computed(lambda args, options, shape: _added(args, options, shape, 1.0)),
     "sub": _computed(lambda args, options, shape: _added(args, options, shape, -1.0)),
+    "rsub": _computed(
+        lambda args, options, shape: _added((args[1], args[0], *args[2:]), options, shape, -1.0)
+    ),
     "mul": _computed(_multiplied),
     "neg": _computed(_negated),
     "_conj_physical": _computed(_conjugated),

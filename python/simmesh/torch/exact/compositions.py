@@ -15,7 +15,7 @@ from simmesh.torch.exact.tables import Operator
 
 @tables.exact(
     "compositions",
-    "_weight_norm_interface dist pairwise_distance grid_sampler_2d linalg_cross _euclidean_dist",
+    "_weight_norm_interface dist pairwise_distance grid_sampler_2d linalg_cross",
 )
 def decomposed(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Calls the operators of torch's composition."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 
 FAMILIES = (
-    "shapes", "linear", "sums", "products", "functions", "movement", "indexing", "losses",
-    "normalization", "attention", "convolution", "resampling", "bags", "compositions", "optimizers",
-    "fused_optimizers", "complex_numbers", "triangular", "factorizations", "fourier", "random",
-    "carrying", "collectives", "forms", "custom", "refusals",
+    "shapes", "linear", "sums", "products", "functions", "special", "movement", "indexing",
+    "losses", "normalization", "attention", "convolution", "resampling", "bags", "compositions",
+    "distances", "optimizers", "fused_optimizers", "complex_numbers", "complex_functions",
+    "triangular", "factorizations", "lu", "eigenvectors", "fourier", "random", "carrying",
+    "collectives", "forms", "custom", "refusals",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from simmesh.torch.exact import tables
+from simmesh.torch.exact import complex_numbers, tables
 from simmesh.torch.exact.companions import scope
 from simmesh.torch.exact.dispatch import in_mode, is_wide
 from simmesh.torch.exact.movement import assign
@@ -26,14 +26,11 @@ def _in_place(operator: Operator) -> Entry | None:
     return None if functional is None else _derived(functional, _writes_first)
 
 
-@tables.rule
+@tables.out_rule
 def _out(operator: Operator) -> Entry | None:
     """``name.out`` computes the overload with the same operands and copies the results."""
-    outs = [each.name for each in operator._schema.arguments if each.is_out]
-    if not outs:
-        return None
-    functional = _without_out(operator)
-    return None if functional is None else _derived(functional, _writes_out)
+    functional = without_out(operator)
+    return None if functional is None else _derived(functional, write_out)
 
 
 def _derived(functional: Operator, form: Any) -> Entry | None:
@@ -52,8 +49,9 @@ def _writes_first(functional: Operator, handler: Handler, func: Operator, args: 
     return args[0]
 
 
-def _writes_out(functional: Operator, handler: Handler, func: Operator, args: tuple[Any, ...],
-                options: dict[str, Any]) -> Any:  # fmt: skip
+def write_out(functional: Operator, handler: Handler, func: Operator, args: tuple[Any, ...],
+              options: dict[str, Any]) -> Any:  # fmt: skip
+    """Computes the form that returns its results, and moves them into ``out``."""
     names = [each.name for each in func._schema.arguments if each.is_out]
     given = [options[name] for name in names]
     rest = {name: each for name, each in options.items() if name not in names}
@@ -72,7 +70,10 @@ def _writes_out(functional: Operator, handler: Handler, func: Operator, args: tu
 
 def _move(target: torch.Tensor, result: torch.Tensor) -> None:
     target.copy_(result)
-    assign(target, result)
+    if target.dtype.is_complex:
+        complex_numbers.assign_parts(target, result)
+    else:
+        assign(target, result)
 
 
 def _overload(packet: str, overload: str) -> Operator | None:
@@ -83,7 +84,8 @@ def _overload(packet: str, overload: str) -> Operator | None:
     return getattr(found, overload) if overload in found.overloads() else None
 
 
-def _without_out(operator: Operator) -> Operator | None:
+def without_out(operator: Operator) -> Operator | None:
+    """The form that returns what an operator writes into ``out``; None where there is none."""
     packet = tables.packet_of(operator)
     wanted = [(each.name, str(each.type)) for each in operator._schema.arguments if not each.is_out]
     if not hasattr(torch.ops.aten, packet):

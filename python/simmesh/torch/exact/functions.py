@@ -185,6 +185,12 @@ def _between(begin: torch.Tensor, end: torch.Tensor, weight: Any) -> torch.Tenso
     return one + weight * (other - one)
 
 
+@tables.exact("elementwise", "abs sgn reciprocal")
+def _alike(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Of real numbers torch's own are alike everywhere; of complex ones they are not."""
+    return func(*args, **options)
+
+
 tables.safe(
     "comparisons",
     "eq ne lt le gt ge isnan isinf isposinf isneginf equal allclose isin is_same_size signbit "
@@ -196,8 +202,8 @@ tables.safe(
 )
 tables.safe(
     "elementwise",
-    "abs relu threshold threshold_backward clamp clamp_min clamp_max maximum minimum fmax fmin "
-    "floor ceil round trunc frac sign sgn copysign reciprocal hardtanh hardtanh_backward "
+    "relu threshold threshold_backward clamp clamp_min clamp_max maximum minimum fmax fmin "
+    "floor ceil round trunc frac sign copysign hardtanh hardtanh_backward "
     "leaky_relu leaky_relu_backward hardshrink hardshrink_backward softshrink softshrink_backward "
     "floor_divide floor_divide_ fmod remainder nan_to_num nextafter heaviside deg2rad rad2deg "
     "_prelu_kernel _prelu_kernel_backward frexp.Tensor ldexp.Tensor lgamma",

@@ -28,6 +28,8 @@ from simmesh.torch.exact.companions import scope
 from simmesh.torch.exact.direct import direct_of
 from simmesh.torch.exact.dispatch import is_floating, is_leaf
 from simmesh.torch.exact.families import load
+from simmesh.torch.exact.forms import without_out, write_out
+from simmesh.torch.exact.library_kernels import without_onednn
 from simmesh.torch.exact.optimizers import noticed_steps
 from simmesh.torch.exact.parameters import noticed_parameters
 from simmesh.torch.exact.random import drawn, noticed_regions
@@ -96,7 +98,7 @@ def exact_operators(check_accesses: bool = True) -> Iterator[ExactMode]:
             state.under_way = UnderWay()
         scope.under_way = state.under_way
     mode = ExactMode(scope.under_way)
-    with noticed_steps(), noticed_parameters(), noticed_regions(), mode:
+    with noticed_steps(), noticed_parameters(), noticed_regions(), without_onednn(), mode:
         scope.mode, scope.steps, scope.coarsest_product = mode, 0, 0.0
         try:
             yield mode
@@ -240,10 +242,13 @@ class _Composed:
 
 def _of_complex(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Computes an operator of complex numbers, or refuses it."""
-    handler = complex_numbers.handler_of(func)
+    functional = without_out(func) if tables.writes_out(func) else None
+    handler = complex_numbers.handler_of(func if functional is None else functional)
     if handler is None:
-        return _Refused("complex numbers are added, multiplied and copied")(func, args, options)
+        return _Refused("complex numbers have no form of it")(func, args, options)
     try:
+        if functional is not None:
+            return write_out(functional, handler, func, args, options)
         return handler(func, args, options)
     except NotImplementedError as reason:
         return _Refused(str(reason))(func, args, options)

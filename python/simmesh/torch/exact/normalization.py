@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from simmesh._core.exact import Values
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.companions import drop, write
+from simmesh.torch.exact.companions import drop, keep, unrounded, write
 from simmesh.torch.exact.doubles import function, narrow, wide
-from simmesh.torch.exact.sums import moments, summed_last
+from simmesh.torch.exact.sums import exact_sum, moments, summed_last
 from simmesh.torch.exact.tables import Operator
-
-
-def exact_sum(terms: torch.Tensor, count: int) -> torch.Tensor:
-    """The sums of each ``count`` float64 elements, rounded once."""
-    total = torch.empty(terms.numel() // count, dtype=torch.float64)
-    summed_last(Values.of(terms), count).round_into(total)
-    return total
 
 
 def _statistics(rows: torch.Tensor, eps: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -146,27 +141,139 @@ def _batch_norm(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) 
     tensor, eps, momentum = given["input"], given["eps"], given["momentum"]
     if tensor.numel() == 0:
         return result
-    rows = _channels_first(tensor)
     training = given.get("training", not tables.packet_of(func).endswith("no_training"))
     if training:
-        mean, variance, scale = _statistics(rows, eps)
-        count = rows.shape[1]
-        unbiased = variance * (count / (count - 1)) if count > 1 else variance
-        for target, old, new in zip((running_mean, running_var), kept, (mean, unbiased)):
-            if target is not None:
-                narrow((1 - momentum) * old + momentum * new, target)
-                drop(target)
+        rows = _channels_first(tensor)
+        found = Statistics(*_statistics(rows, eps), rows.shape[1])
+        Running(running_mean, running_var, momentum, kept).update(found)
+        mean, scale = found.mean, found.scale
         if result[1].numel():
             narrow(mean, result[1])
             narrow(scale, result[2])
     else:
         assert kept[0] is not None and kept[1] is not None
         mean, scale = kept[0], function("rsqrt", kept[1] + eps)
-    normal = (rows - mean[:, None]) * scale[:, None]
-    weight, bias = (each if each is None else each.reshape(-1, 1)
-                    for each in (given.get("weight"), given.get("bias")))  # fmt: skip
-    narrow(_channels_back(_scaled(normal, weight, bias), tensor), result[0])
+    result[0].copy_(normalized(tensor, mean, scale, given.get("weight"), given.get("bias")))
     return result
+
+
+def normalized(tensor: torch.Tensor, mean: torch.Tensor, scale: torch.Tensor,
+               weight: torch.Tensor | None, bias: torch.Tensor | None) -> torch.Tensor:  # fmt: skip
+    """(x - mean) * scale * weight + bias for each channel; mean and scale are float64."""
+    normal = (_channels_first(tensor) - mean[:, None]) * scale[:, None]
+    weight, bias = (each if each is None else each.reshape(-1, 1) for each in (weight, bias))
+    result = torch.empty_like(tensor)
+    return narrow(_channels_back(_scaled(normal, weight, bias), tensor), result)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The mean, the variance and 1 / sqrt(variance + eps) of each channel, of ``count`` elements
+    in all rows.
+    """
+
+    mean: torch.Tensor
+    variance: torch.Tensor
+    scale: torch.Tensor
+    count: int
+
+
+class Running:
+    """The running mean and variance of a batch norm, if it has them. ``before`` are their values
+    before the call, if it has changed them already.
+    """
+
+    def __init__(
+        self,
+        mean: torch.Tensor | None,
+        variance: torch.Tensor | None,
+        momentum: float,
+        before: Sequence[torch.Tensor | None] | None = None,
+    ) -> None:
+        self._targets = mean, variance
+        self._momentum = momentum
+        self._before = before
+
+    def update(self, found: Statistics) -> None:
+        """Moves them towards those of a batch; the variance without bias."""
+        count = found.count
+        unbiased = found.variance * (count / (count - 1)) if count > 1 else found.variance
+        before = self._before
+        if before is None:
+            before = [None if each is None else wide(each) for each in self._targets]
+        for target, old, new in zip(self._targets, before, (found.mean, unbiased)):
+            if target is not None and old is not None:
+                narrow((1 - self._momentum) * old + self._momentum * new, target)
+                drop(target)
+
+
+def sums_of_channels(tensor: torch.Tensor) -> torch.Tensor:
+    """For each channel the sum of its elements, then that of their squares, then the number of
+    elements of one: 2 C + 1 float64. The sums stay exact behind the elements.
+    """
+    rows = _channels_first(tensor)
+    channels, count = rows.shape
+    result = torch.zeros(2 * channels + 1, dtype=torch.float64)
+    if count:
+        elements = Values.of(rows)
+        keep(result[:channels], summed_last(elements, count))
+        keep(result[channels:-1], summed_last(elements.times(elements), count))
+    result[-1] = count
+    return result
+
+
+def statistics_of_parts(parts: Sequence[torch.Tensor], eps: float) -> Statistics:
+    """The statistics of the rows of all parts, from the sums of each."""
+    channels = len(parts[0]) // 2
+    count = sum(float(each[-1]) for each in parts)
+    total, squares = unrounded(parts[0][:channels]), unrounded(parts[0][channels:-1])
+    for each in parts[1:]:
+        total = total.plus(unrounded(each[:channels]))
+        squares = squares.plus(unrounded(each[channels:-1]))
+    mean = total.divided(count)
+    spread = squares.plus(total.times(mean), -1.0)
+    means, variances = torch.empty(2, channels, dtype=torch.float64)
+    mean.round_into(means)
+    spread.divided(count).round_into(variances)
+    return Statistics(means, variances, function("rsqrt", variances + eps), int(count))
+
+
+class BackwardOfChannels:
+    """The backward pass of a batch norm whose statistics are those of more rows than these."""
+
+    def __init__(
+        self, gradient: torch.Tensor, tensor: torch.Tensor, weight: torch.Tensor | None,
+        mean: torch.Tensor, scale: torch.Tensor,
+    ) -> None:  # fmt: skip
+        self._tensor, self._scale = tensor, wide(scale)[:, None]
+        self._given = _channels_first(gradient)
+        self._normal = (_channels_first(tensor) - wide(mean)[:, None]) * self._scale
+        self._scaled = self._given if weight is None else self._given * wide(weight)[:, None]
+
+    def sums(self) -> torch.Tensor:
+        """The sums over these rows that the gradient of the input needs of all rows: 2 C float64,
+        which stay exact.
+        """
+        channels, count = self._scaled.shape
+        result = torch.zeros(2 * channels, dtype=torch.float64)
+        if count:
+            keep(result[:channels], summed_last(Values.of(self._scaled), count))
+            along = self._scaled * self._normal
+            keep(result[channels:], summed_last(Values.of(along), count))
+        return result
+
+    def of_input(self, sums: torch.Tensor, count: int) -> torch.Tensor:
+        """The gradient of the input, from the sums over all rows, which have ``count`` elements."""
+        mean, along = (each[:, None] / count for each in sums.chunk(2))
+        found = (self._scaled - mean - self._normal * along) * self._scale
+        return narrow(_channels_back(found, self._tensor), torch.empty_like(self._tensor))
+
+    def of_parameters(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The gradients of weight and bias by these rows, which stay exact."""
+        found = torch.zeros(2, len(self._given), dtype=self._tensor.dtype)
+        _write_sum(found[0], (self._given * self._normal).t())
+        _write_sum(found[1], self._given.t())
+        return found[0], found[1]
 
 
 @tables.exact("norms", "native_batch_norm_backward")

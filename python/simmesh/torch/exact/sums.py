@@ -133,6 +133,13 @@ def _variance(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) ->
     return result
 
 
+def exact_sum(terms: torch.Tensor, count: int) -> torch.Tensor:
+    """The sums of each ``count`` float64 elements, rounded once."""
+    total = torch.empty(terms.numel() // count, dtype=torch.float64)
+    summed_last(Values.of(terms), count).round_into(total)
+    return total
+
+
 def moments(view: torch.Tensor, count: int) -> tuple[Values, Values]:
     """The sum of squared deviations and the mean of each ``count`` elements, both exact."""
     elements = Values.of(view)

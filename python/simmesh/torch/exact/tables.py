@@ -33,6 +33,7 @@ class Entry:
 
 _by_name: dict[str, Entry] = {}
 _rules: list[Callable[[Operator], Entry | None]] = []
+_out_rules: list[Callable[[Operator], Entry | None]] = []
 _found: dict[Operator, Entry] = {}
 
 
@@ -62,6 +63,17 @@ def rule(judge: Callable[[Operator], Entry | None]) -> Callable[[Operator], Entr
     """Enters a function that gives operators without a name in the table an entry, or None."""
     _rules.append(judge)
     return judge
+
+
+def out_rule(judge: Callable[[Operator], Entry | None]) -> Callable[[Operator], Entry | None]:
+    """Enters a rule for operators that write into ``out``; it is asked before the table is."""
+    _out_rules.append(judge)
+    return judge
+
+
+def writes_out(operator: Operator) -> bool:
+    """True for the form of an operator that writes into ``out``."""
+    return any(each.is_out for each in operator._schema.arguments)
 
 
 def entry_of(operator: Operator) -> Entry | None:
@@ -123,7 +135,12 @@ def _enter(names: str, entry: Entry) -> None:
 
 
 def _look_up(operator: Operator) -> Entry | None:
-    found = _by_name.get(name_of(operator)) or _by_name.get(packet_of(operator))
+    found = _by_name.get(name_of(operator))
+    if found is None and writes_out(operator):
+        # The handler of the functional form would leave ``out`` as it is.
+        found = next((entry for judge in _out_rules if (entry := judge(operator))), None)
+    if found is None:
+        found = _by_name.get(packet_of(operator))
     if found is not None:
         return found
     return next((entry for judge in _rules if (entry := judge(operator)) is not None), None)

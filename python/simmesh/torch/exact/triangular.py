@@ -23,12 +23,12 @@ def _solved(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> A
         matrix, right, upper = matrix.mT, right.mT, not upper
     if upper:  # the last row comes first
         matrix, right = matrix.flip(-2, -1), right.flip(-2)
-    found = _substituted(matrix, right, bool(options.get("unitriangular", False)))
+    found = substituted(matrix, right, bool(options.get("unitriangular", False)))
     found = found.flip(-2) if upper else found
     return narrow((found if left else found.mT).contiguous(), result)
 
 
-def _substituted(matrix: torch.Tensor, right: torch.Tensor, is_unit: bool) -> torch.Tensor:
+def substituted(matrix: torch.Tensor, right: torch.Tensor, is_unit: bool) -> torch.Tensor:
     """The solution of a lower triangular system, for each of a batch."""
     batch = torch.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     matrix = matrix.expand(*batch, *matrix.shape[-2:]).reshape(-1, *matrix.shape[-2:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,6 +146,14 @@ def test_limits_hide_no_fault(
     expected = f"first: gradient of the output of 3, {time}test_one_device_limits.py:.*rank 1's are"
     with pytest.raises(simmesh.DiffersFromOneDevice, match=expected):
         simmesh.same_as_one_device(thirds(middle, 1, autocast, faulty=(step,)), ranks=3)
+
+
+def test_recorded_values_may_differ_behind_a_step_of_rounding_errors(tmp_path: Path) -> None:
+    """Would fail if values of a file, from which nothing can go on, were judged as others are."""
+    program, path = thirds(LevelledFromZero, 1, False), tmp_path / "one_device"
+    simmesh.record_one_device(program, path)
+    with pytest.warns(simmesh.LimitOfExactArithmetic, match="3 is no power of two"):
+        simmesh.same_as_one_device(program, ranks=3, recorded=path)
 
 
 def scaled_rate(mesh: DeviceMesh) -> None:

@@ -7,7 +7,10 @@ drawn with that limit.
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field
+
+import swarm_layers as layers
 
 #: The texts of limits, as the report has them.
 THIRDS = "is no power of two, so they are rounded differently"
@@ -289,6 +292,18 @@ def _optimizer(chosen: Choices, draw: random.Random) -> None:
         chosen.clip = ""  # PyTorch refuses it for parts of sums
     if "ep" in chosen.layout and ("norm_" in chosen.clip or chosen.wrapper == "ep_fsdp"):
         chosen.clip = ""  # PyTorch has no norm of experts' gradients on ranks, or beside shards
+    if "inf" in chosen.clip and chosen.wrapper == "fsdp" and _has_empty_shards(chosen):
+        chosen.clip = ""  # PyTorch has no largest element of a shard without elements
+
+
+def _has_empty_shards(chosen: Choices) -> bool:
+    """True if some rank has no rows of a router, or of the keys and values of few heads."""
+    each, ranks = layers.WIDTH // layers.HEADS, chosen.data_ranks
+    text = str(chosen.layers)
+    rows = [each * int(heads) for heads in re.findall(r"(?:Attention|Softmax)\((\d)", text)]
+    if "Experts(" in text:
+        rows.append(layers.EXPERTS)
+    return any(-(-count // ranks) * (ranks - 1) >= count for count in rows)
 
 
 def _wrap(chosen: Choices, draw: random.Random) -> None:

@@ -15,9 +15,10 @@ from swarm_programs import FAULTY, Program, program_of
 #: The number of programs; ``./dev nightly`` runs more.
 COUNT = int(os.environ.get("SIMMESH_SWARM", "50"))
 
-#: Programs in which a fault was found that isn't there: RMSprop's first step has the same size for
-#: a gradient of nothing but rounding errors, and its direction is theirs.
-FALSE_ALARMS = (2103,)
+#: Programs in which a fault was found that isn't there: the first step of RMSprop and of NAdam has
+#: the same size for a gradient of nothing but rounding errors, and its direction is theirs. PyTorch
+#: refused the clipping that was drawn for the last.
+FALSE_ALARMS = (2103, 2291, 3008)
 
 
 def compared(program: Program, folder: Path) -> Any:

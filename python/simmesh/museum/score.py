@@ -74,17 +74,24 @@ def excerpt(finding: str) -> list[str]:
 
 
 def warm_up() -> None:
-    """Lets the first exhibit take no longer than others: imports what checks and programs need."""
+    """Lets the first exhibits take no longer than others: imports what checks and programs need,
+    which takes seconds where a machine reads it for the first time.
+    """
     import torch
     import torch._dynamo  # by the first optimizer or DTensor
     import torch.distributed as dist
+    import torch.distributed.checkpoint.state_dict
+    from torch.distributed.tensor import Shard, distribute_tensor
 
     import simmesh
+    import simmesh.rules.trial
 
-    def program(mesh: Any) -> None:
+    def program(mesh: Any) -> int:
         total = torch.nn.Linear(2, 2)(torch.ones(2, 2)).sum()
         dist.all_reduce(total.detach(), group=mesh.get_group())
         total.backward()
+        distribute_tensor(torch.ones(2, 2), mesh, [Shard(1)]).log_softmax(-1)
+        return dist.get_rank()
 
     with contextlib.suppress(simmesh.DiffersFromOneDevice):
         simmesh.same_as_one_device(program, ranks=2)

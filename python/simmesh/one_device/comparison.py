@@ -16,9 +16,10 @@ from simmesh.one_device.script import Script
 from simmesh.spmd import SpmdFailure, settings, spmd_run
 
 if TYPE_CHECKING:
-    from simmesh.one_device.notebook import Notebook
+    from simmesh.one_device.notebook import Key, Notebook
     from simmesh.one_device.operator_at_fault import OperatorAtFault
     from simmesh.one_device.operators import OperatorLog
+    from simmesh.one_device.rounding_steps import Taken
     from simmesh.one_device.verdict import Verdict
 
 Program = Callable[..., Any]
@@ -193,17 +194,37 @@ def _compare(
             )
             _expect_something(references[alone])
         ranks = observe(program, layout, options)
-        verdict = judge(references[alone], ranks, layout)
+        one = references[alone]
+        verdict = judge(one, ranks, layout, is_recorded=recorded is not None)
         if recorded is None:
-            verdict.operator = _operator_at_fault(program, verdict, references[alone], options)
+            one, verdict = _after_rounding_steps(program, one, ranks, verdict, options)
+            verdict.operator = _operator_at_fault(program, verdict, one, options)
         if verdict.operator is not None and verdict.operator.is_random:
-            verdict.excuse_random_numbers(references[alone], ranks)
+            verdict.excuse_random_numbers(one, ranks)
         comparison.verdicts.append(verdict)
     if comparison.has_faults:
         raise DiffersFromOneDevice(comparison)
     if not comparison.equal:
         warnings.warn(comparison.text, LimitOfExactArithmetic, stacklevel=3)
     return comparison
+
+
+def _after_rounding_steps(
+    program: Program, one: Notebook, ranks: Sequence[Notebook], verdict: Verdict,
+    options: dict[str, Any],
+) -> tuple[Notebook, Verdict]:  # fmt: skip
+    """Judges what is at fault behind steps of rounding errors against one device that goes on from
+    the elements that the ranks have stepped by them.
+    """
+    from simmesh.one_device.judge import judge
+
+    taken: dict[Key, Taken] = {}
+    while verdict.faults and (new := verdict.steps.news(taken)):
+        taken |= new
+        one = observe(program, verdict.layout.on_one_device(), options, taken=taken)[0]
+        one.taken = taken
+        verdict = judge(one, ranks, verdict.layout)
+    return one, verdict
 
 
 def _operator_at_fault(
@@ -219,18 +240,21 @@ def _operator_at_fault(
     # The first run has checked the accesses to buffers under way.
     options = {**options, "check_accesses": False}
     logs = []
-    for layout in (verdict.layout.on_one_device(), verdict.layout):
+    alone = verdict.layout.on_one_device()
+    for layout, taken in ((alone, one.taken), (verdict.layout, None)):
         listeners = [OperatorLog(window) for _ in range(layout.ranks)]
-        observe(program, layout, options, listeners)
+        observe(program, layout, options, listeners, taken)
         logs.append([each.calls for each in listeners])
     return first_at_fault(logs[0][0], logs[1], verdict.layout)
 
 
 def observe(
     program: Program, layout: Layout, options: dict[str, Any],
-    listeners: Sequence[OperatorLog] = (),
+    listeners: Sequence[OperatorLog] = (), taken: Mapping[Key, Taken] | None = None,
 ) -> list[Notebook]:  # fmt: skip
-    """Runs a program on a layout; returns each rank's notebook. Raises what a rank raises."""
+    """Runs a program on a layout; returns each rank's notebook. Raises what a rank raises. One
+    device takes elements of parameters from the ranks if they are given.
+    """
     __tracebackhide__ = True
     from torch.distributed.device_mesh import init_device_mesh
 
@@ -240,6 +264,8 @@ def observe(
     notebooks = [Notebook() for _ in range(layout.ranks)]
     for notebook, listener in zip(notebooks, listeners):
         notebook.listener = listener
+    for notebook in notebooks:
+        notebook.taken = taken or {}
     chosen = {"local": "exact", "seats": settings.seats, **options}
     returns = chosen["seats"] == "processes"
 

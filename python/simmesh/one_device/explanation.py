@@ -24,8 +24,7 @@ ROUNDINGS = 8
 #: A difference that may follow from an earlier one of ROUNDINGS.
 FOLLOWING = 256
 
-#: The largest difference that counts as one by rounding, as a part of the largest element. Where a
-#: step of rounding errors has moved a parameter by more, what follows may differ by as much.
+#: The largest difference that counts as one by rounding, as a part of the largest element.
 LARGEST = 0.05
 
 
@@ -72,15 +71,17 @@ class _Explanation:
             broken = drawn_apart(value)
         limit = None if broken else self._limit(near)
         if limit is not None:
+            self._note_steps(near)
             return Finding(key, line, limit, details, is_limit=True)
-        factor = None if near is None else factor_of(near, FOLLOWING * self.ulp)
+        simple = min(FOLLOWING * self.ulp, LARGEST)
+        factor = None if near is None else factor_of(near, simple)
         if not broken and (times := self._step_factor(near)):
             return Finding(key, line, reasons.step(times), details)
         text = broken or reasons.difference(
             key, factor, value.one, pieces, self._rows(), self.layout
         )
         if not broken and factor is None and near is not None:
-            own = reasons.own_factors(near, FOLLOWING * self.ulp)
+            own = reasons.own_factors(near, simple)
             text = own or reasons.exchanged(near) or text
         if text == reasons.NO_LAYOUT:
             text = rows_reason(value.one, pieces) or text + self._reordered_parameter()
@@ -122,7 +123,7 @@ class _Explanation:
         if self.verdict.limits:
             drift = self.verdict.drift
             wanted = max(FOLLOWING * self.coarsest_ulp, ROUNDINGS * drift)
-            return min(wanted, max(LARGEST, drift))
+            return min(wanted, max(LARGEST, drift) if self.verdict.is_recorded else LARGEST)
         return ROUNDINGS * self.ulp
 
     def _floor(self) -> float:
@@ -141,7 +142,7 @@ class _Explanation:
                 elements = entry.snapshot.exact.elements
                 if elements.is_floating_point() and elements.numel():
                     largest = max(largest, float(elements.abs().max()))
-        return FOLLOWING * self.coarsest_ulp * largest
+        return min(FOLLOWING * self.coarsest_ulp, LARGEST) * largest
 
     def _limit(self, near: Nearest | None) -> str | None:
         """The limit that explains a difference; None if there is none."""
@@ -157,7 +158,6 @@ class _Explanation:
         if follows and near is None and key.kind in notes.OF_MODULES and self._has_other_rows():
             return reasons.OTHER_CHOICES
         if self._follows_from_own_gradient() and not self._step_factor(near):
-            self._note_drift(near)
             return "it follows from gradients that differ by rounding"
         one = self.value.one
         if self.value.is_broken or not one.elements.is_floating_point():
@@ -215,12 +215,18 @@ class _Explanation:
         after = self.value.one.elements.reshape(-1)
         return (after - whole.elements.reshape(-1)).to(torch.float64)
 
-    def _note_drift(self, near: Nearest | None) -> None:
-        """Notes by how much a parameter differs. Optimizers make steps of rounding errors, where a
-        gradient has nothing else.
+    def _note_steps(self, near: Nearest | None) -> None:
+        """Notes a gradient or parameter that differs by a limit. Optimizers make steps of rounding
+        errors, where a gradient has nothing else.
         """
-        if self.entry.key.kind != notes.PARAMETER or near is None:
+        key, steps = self.entry.key, self.verdict.steps
+        if near is None or self.verdict.faults:
             return
+        if key.kind in notes.OF_GRADIENTS:
+            steps.note_gradient(key.name, near, LARGEST)
+        if key.kind != notes.PARAMETER or not self._follows_from_own_gradient():
+            return
+        steps.note_parameter(key, near, bool(self.one.coarsest_product))
         largest = float(near.expected.abs().max())
         if largest > 0:
             drift = float((near.expected - near.got).abs().max()) / largest

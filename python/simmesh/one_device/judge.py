@@ -23,17 +23,20 @@ _OF_CALLS = frozenset({notes.OUTPUT, notes.OUTPUT_GRADIENT, notes.NOTED})
 _Name = tuple[str, str, int]
 
 
-def judge(one: Notebook, ranks: Sequence[Notebook], layout: Layout) -> Verdict:
+def judge(
+    one: Notebook, ranks: Sequence[Notebook], layout: Layout, is_recorded: bool = False
+) -> Verdict:
     """Compares all that one device noted with the ranks, in the order of one device's program."""
-    return _Judge(one, [with_names_of(one, each) for each in ranks], layout).run()
+    verdict = Verdict(layout, is_recorded=is_recorded)
+    return _Judge(one, [with_names_of(one, each) for each in ranks], verdict).run()
 
 
 class _Judge:
-    def __init__(self, one: Notebook, ranks: Sequence[Notebook], layout: Layout) -> None:
+    def __init__(self, one: Notebook, ranks: Sequence[Notebook], verdict: Verdict) -> None:
         self.one = one
         self.ranks = ranks
-        self.layout = layout
-        self.verdict = Verdict(layout)
+        self.layout = verdict.layout
+        self.verdict = verdict
         self.calls = [_by_step(each) for each in (one, *ranks)]
 
     def run(self) -> Verdict:

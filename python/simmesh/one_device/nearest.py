@@ -21,7 +21,8 @@ class Nearest:
     """The layout of whole pieces that comes nearest, and where the ranks' tensors differ from it.
 
     ``expected`` and ``got`` are those of all ranks, one after the other, in float64; ``counts``
-    has the number of elements of each rank.
+    has the number of elements of each rank. ``one`` has one device's elements, and ``whole`` those
+    that the ranks have of them, in row-major order and in float64.
     """
 
     pieces: tuple[Piece, ...]
@@ -33,6 +34,8 @@ class Nearest:
     expected: torch.Tensor
     got: torch.Tensor
     counts: tuple[int, ...]
+    one: torch.Tensor
+    whole: torch.Tensor
 
     @property
     def text(self) -> str:
@@ -67,10 +70,12 @@ def _against(
     order: tuple[int, ...],
 ) -> Nearest | None:  # fmt: skip
     """Compares each rank's tensor with its piece of one device's."""
-    places = _places(ranks, layout, pieces, order, one)
-    if places is None:
+    numbers = _numbers(ranks, layout, pieces, order, one)
+    if numbers is None:
         return None
     begins = _begins(ranks)
+    places = torch.zeros(begins[-1], dtype=torch.int64)
+    places[numbers] = torch.arange(len(numbers))
     expected, got, count, first = [], [], 0, None
     flat = one.elements.reshape(-1)
     for rank, each in enumerate(ranks):
@@ -95,9 +100,11 @@ def _against(
         return None
     places_of = torch.unravel_index(torch.tensor(first[1]), one.elements.shape)
     index = tuple(map(int, places_of))
+    every = torch.cat(got)
     return Nearest(
-        pieces, count, first[0], index, first[2], first[3], torch.cat(expected), torch.cat(got),
+        pieces, count, first[0], index, first[2], first[3], torch.cat(expected), every,
         tuple(0 if each is None else each.elements.numel() for each in ranks),
+        flat.to(torch.float64), every[numbers],
     )  # fmt: skip
 
 
@@ -121,12 +128,12 @@ def _first_with(
     raise LookupError(place)
 
 
-def _places(
+def _numbers(
     ranks: Sequence[Exact | None], layout: Layout, pieces: tuple[Piece, ...],
     order: tuple[int, ...], one: Exact,
 ) -> torch.Tensor | None:  # fmt: skip
-    """For each element of the ranks' tensors, one rank after the other, its place in the whole
-    tensor; None if the whole has another shape than one device's.
+    """For each element of the whole tensor its place in those of the ranks, one rank after the
+    other; None if the whole has another shape than one device's.
     """
     begins = _begins(ranks)
     grid: dict[tuple[int, ...], torch.Tensor | None] = {}
@@ -160,9 +167,7 @@ def _places(
     whole = grid[()]
     if whole is None or whole.shape != one.elements.shape:
         return None
-    places = torch.zeros(begins[-1], dtype=torch.int64)
-    places[whole.reshape(-1)] = torch.arange(whole.numel())
-    return places
+    return whole.reshape(-1)
 
 
 def _joined_numbers(parts: list[torch.Tensor], piece: Piece) -> torch.Tensor | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from simmesh import _core
 from simmesh.one_device.names import Names
+from simmesh.one_device.rounding_steps import Taken
 from simmesh.one_device.snapshot import Snapshot, snapshot_of, ulp_of
 from simmesh.torch.exact.companions import scope
 
@@ -101,7 +102,8 @@ class Notebook:
 
     What optimizers have stepped is noted when the program goes on to use it: a rank may step some
     parameters and get the others from their owners, as ZeRO does. ``stepped`` has the optimizers
-    whose parameters aren't noted yet, and ``note_stepped`` notes them.
+    whose parameters aren't noted yet, and ``note_stepped`` notes them. ``taken`` has the elements
+    of parameters that this device takes from the ranks as soon as it has noted its own.
     """
 
     def __init__(self) -> None:
@@ -123,10 +125,11 @@ class Notebook:
         self.owned: set[int] = set()
         self.stepped: list[Any] = []
         self.note_stepped: Callable[[], None] | None = None
+        self.taken: Mapping[Key, Taken] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """The parts that a comparison asks for: no objects of the program."""
-        left: dict[str, Any] = {"listener": None, "owned": set(), "stepped": []}
+        left: dict[str, Any] = {"listener": None, "owned": set(), "stepped": [], "taken": {}}
         return {**self.__dict__, **left, "note_stepped": None}
 
     @property

@@ -298,7 +298,10 @@ def _note_parameters(notebook: Notebook, kind: str, names: list[str], line: str 
     for name in names:
         parameter = notebook.names.parameters[name]
         value = parameter.value if isinstance(parameter, FlatParameter) else parameter
-        notebook.add(notebook.next_key(kind, name), value, line)
+        key = notebook.next_key(kind, name)
+        notebook.add(key, value, line)
+        if key in notebook.taken:
+            notebook.taken[key].give(value)
 
 
 def _note_buffers(notebook: Notebook, line: str = "") -> None:

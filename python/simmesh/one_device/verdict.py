@@ -11,6 +11,7 @@ from simmesh.one_device.layout import Layout
 from simmesh.one_device.notebook import Key, Notebook
 from simmesh.one_device.operator_at_fault import OperatorAtFault
 from simmesh.one_device.operators import Window
+from simmesh.one_device.rounding_steps import RoundingSteps
 from simmesh.one_device.search import Found
 from simmesh.one_device.value import drawn_apart, of_one_call
 
@@ -49,7 +50,9 @@ class Verdict:
     couldn't be compared, with the reason. ``constant`` is the number of values that are compared
     and have several elements, all of them equal: a wrong layout of these may not show. ``drift`` is
     the largest difference of a parameter that follows from rounding, as a part of its largest
-    element.
+    element, and ``steps`` has the elements that an optimizer stepped by rounding errors.
+    ``is_recorded`` says that one device's values are those of a file, so that it can't go on from
+    such elements.
     """
 
     layout: Layout
@@ -59,6 +62,8 @@ class Verdict:
     compared: int = 0
     constant: int = 0
     drift: float = 0.0
+    steps: RoundingSteps = field(default_factory=RoundingSteps)
+    is_recorded: bool = False
     operator: OperatorAtFault | None = None
 
     @property

@@ -4,6 +4,7 @@ rank calls by themselves, steps that a rank skips.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ import simmesh
 from one_device_programs import Program, seeded
 from simmesh.one_device.assembly import rounded
 from simmesh.one_device.layout import Layout
+from simmesh.one_device.nearest import steady_factor
 from simmesh.one_device.notebook import GRADIENT, INITIAL, RETURNED, Key
 from simmesh.one_device.reasons import cause, difference
 from simmesh.one_device.rows import rows_reason
@@ -164,7 +166,7 @@ def test_a_parameter_in_another_order_is_named() -> None:
 def test_one_number_is_no_factor() -> None:
     """Would fail if any two numbers were told as a ratio, as 43/61."""
     key, layout = Key(RETURNED, "", 0), Layout(("dp",), (2,))
-    told = [difference(key, factor, Exact(torch.ones(())), [], None, layout)
+    told = [difference(key, factor, False, Exact(torch.ones(())), [], None, layout)
             for factor in (43 / 61, 0.5, -0.5)]  # fmt: skip
     assert [each.startswith("all elements") for each in told] == [False, True, False]
 
@@ -210,3 +212,60 @@ def views(mesh: DeviceMesh) -> torch.Tensor:
 def test_a_parameter_that_views_write() -> None:
     """Would fail if the mode asked such a view for its gradient's node, and PyTorch raised."""
     assert simmesh.same_as_one_device(views, ranks=2).equal
+
+
+def stepped(mesh: DeviceMesh, factor: float, dtype: torch.dtype) -> None:
+    """A layer whose gradients are scaled on ranks."""
+    torch.manual_seed(0)
+    model = nn.Linear(8, 4).to(dtype)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    mine = seeded(4, 8)[simmesh.rows_of(mesh.get_local_rank(), mesh.size(), 4)].to(dtype)
+    (model(mine).float().square().sum() / 4).backward()
+    for each in model.parameters():
+        assert each.grad is not None
+        dist.all_reduce(each.grad, group=mesh.get_group())
+        if mesh.size() > 1:
+            each.grad.mul_(factor)
+    optimizer.step()
+
+
+@pytest.mark.parametrize(
+    ("factor", "dtype"),
+    [(1 + 5e-7, torch.float32), (1 - 2e-6, torch.float32), (1.03125, torch.bfloat16)],
+)
+def test_a_factor_near_1_is_no_rounding(factor: float, dtype: torch.dtype) -> None:
+    """Would fail if gradients that are all too large by a few roundings passed for rounded ones."""
+    line = first_line(report_of(lambda mesh: stepped(mesh, factor, dtype), dp=2))
+    assert line.startswith("first: gradient of Linear.weight")
+    told = Fraction(line.partition("all elements are ")[2].partition(" times")[0])
+    assert abs(float(told) - factor) < abs(factor - 1) / 4
+
+
+def test_steady_factor_is_that_of_every_element() -> None:
+    """Would fail if elements on both sides of one device's, or a few of them, had a factor."""
+    expected = seeded(64).double()
+    ulp = 2.0**-23
+    apart = torch.where(torch.arange(64) % 2 == 0, 6.0, -6.0) * ulp
+    assert steady_factor(expected, expected * (1 + apart), ulp) is None
+    assert steady_factor(expected, expected * (1 + 2 * ulp), ulp) is None
+    assert steady_factor(expected[:8], expected[:8] * 2, ulp) is None
+    assert steady_factor(expected, expected * (1 + 6 * ulp), ulp) == pytest.approx(1 + 6 * ulp)
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"), [("weight_decay", 0.01, 0.02), ("eps", 1e-8, 1e-6), ("lr", 0.1, 0.2)]
+)
+def test_the_option_of_an_optimizer_is_named(name: str, one: float, other: float) -> None:
+    """Would fail if a step with other options were told without saying which."""
+
+    def program(mesh: DeviceMesh) -> None:
+        torch.manual_seed(0)
+        model = nn.Linear(8, 4)
+        options: dict[str, Any] = {name: other if mesh.size() > 1 else one}
+        optimizer = torch.optim.AdamW(model.parameters(), **options)
+        model(seeded(4, 8)).square().sum().backward()
+        optimizer.step()
+
+    line = first_line(report_of(program, dp=2))
+    assert line.startswith("first: parameter Linear.weight")
+    assert line.endswith(f"{name} is {one} on one device, and {other} on rank 0")

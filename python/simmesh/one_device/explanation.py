@@ -10,7 +10,7 @@ import torch
 from simmesh.one_device import notebook as notes
 from simmesh.one_device import reasons
 from simmesh.one_device.assembly import whole_of_declared
-from simmesh.one_device.nearest import Nearest, factor_between, factor_of, nearest
+from simmesh.one_device.nearest import Nearest, factor_between, factor_of, nearest, steady_factor
 from simmesh.one_device.notebook import Entry, Key, Notebook
 from simmesh.one_device.rows import rows_reason
 from simmesh.one_device.search import Allowed, Found, find
@@ -74,15 +74,19 @@ class _Explanation:
             self._note_steps(near)
             return Finding(key, line, limit, details, is_limit=True)
         simple = min(FOLLOWING * self.ulp, LARGEST)
-        factor = None if near is None else factor_of(near, simple)
+        steady = factor = None if near is None else self._steady_factor(near)
+        if near is not None and steady is None:
+            factor = factor_of(near, simple)
         if not broken and (times := self._step_factor(near)):
-            return Finding(key, line, reasons.step(times), details)
+            return Finding(key, line, reasons.step(times, self._other_setting()), details)
         text = broken or reasons.difference(
-            key, factor, value.one, pieces, self._rows(), self.layout
+            key, factor, steady is not None, value.one, pieces, self._rows(), self.layout
         )
         if not broken and factor is None and near is not None:
             own = reasons.own_factors(near, simple)
             text = own or reasons.exchanged(near) or text
+        if text == reasons.NO_LAYOUT and (setting := self._other_setting()):
+            text = f"it is stepped with other options: {setting}"
         if text == reasons.NO_LAYOUT:
             text = rows_reason(value.one, pieces) or text + self._reordered_parameter()
         return Finding(key, line, text, details, factor=factor, calls=value.calls)
@@ -150,6 +154,8 @@ class _Explanation:
         after = self._not_judged()
         if after:
             return after
+        if self._other_setting():
+            return None
         if self.entry.drawn and key.kind == notes.OUTPUT and not self.verdict.faults:
             return reasons.random(self.entry.drawn)
         if self.entry.is_of_rows and near is not None and not self.verdict.faults:
@@ -168,12 +174,20 @@ class _Explanation:
             return reasons.SUBNORMAL
         allowed = replace(self.value.allowed, tolerance=self._tolerance(), floor=self._floor())
         close = find(one, self.value.wholes, self.layout, allowed) or self._scaled(allowed)
-        if close is None:
+        if close is None or (not follows and self._has_steady_factor(near, close)):
             return None
         self.verdict.layouts[self.entry.key] = close
         if self._has_pending_state():
             return reasons.PENDING_STATE
         return reasons.rounding(close, self.layout, self._scales(), follows)
+
+    def _has_steady_factor(self, near: Nearest | None, close: Found) -> bool:
+        """True if all elements are the same number times one device's, which isn't rounding."""
+        is_whole = close.scale == 1 and all(piece.letter in "RS" for piece in close.pieces)
+        return is_whole and near is not None and self._steady_factor(near) is not None
+
+    def _steady_factor(self, near: Nearest) -> float | None:
+        return steady_factor(near.expected, near.got, self.ulp) if self.ulp else None
 
     def _follows_from_own_gradient(self) -> bool:
         """True for a parameter, or a state of one, whose gradients differed by rounding before. An
@@ -201,6 +215,18 @@ class _Explanation:
         got = whole + near.got - near.expected
         times = factor_between(whole, got, LARGEST)
         return times if times is not None and abs(times - 1) > LARGEST else None
+
+    def _other_setting(self) -> str:
+        """Says which option of its optimizer a parameter was stepped with on one device, and on the
+        first rank that has another one; "" if there is none.
+        """
+        key = self.entry.key
+        mine = self.one.settings.get(key, {})
+        for rank, each in enumerate(self.ranks):
+            for name, value in each.settings.get(key, {}).items():
+                if name in mine and mine[name] != value:
+                    return f"{name} is {mine[name]} on one device, and {value} on rank {rank}"
+        return ""
 
     def _change(self) -> torch.Tensor | None:
         """The changes of one device's elements by the step; None for other values."""

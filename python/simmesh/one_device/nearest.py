@@ -210,3 +210,20 @@ def factor_between(expected: torch.Tensor, got: torch.Tensor, tolerance: float) 
     if largest == 0.0 or rest > tolerance * largest:
         return None
     return factor
+
+
+#: Fewer elements could differ by one factor by chance.
+_FEWEST = 16
+#: A factor of fewer units in the last place may be one of a scale that was rounded itself.
+_ROUNDED_SCALES = 3
+
+
+def steady_factor(expected: torch.Tensor, got: torch.Tensor, ulp: float) -> float | None:
+    """The number that all elements are times the expected ones but for one rounding of each of the
+    two, if that isn't 1: elements that differ by rounding alone lie on both sides.
+    """
+    factor = factor_between(expected, got, 2 * ulp)
+    if factor is None or expected.numel() < _FEWEST or abs(factor - 1) < _ROUNDED_SCALES * ulp:
+        return None
+    rest = (got - factor * expected).abs()
+    return factor if bool((rest <= ulp * abs(factor) * expected.abs()).all()) else None

@@ -104,6 +104,8 @@ class Notebook:
     parameters and get the others from their owners, as ZeRO does. ``stepped`` has the optimizers
     whose parameters aren't noted yet, and ``note_stepped`` notes them. ``taken`` has the elements
     of parameters that this device takes from the ranks as soon as it has noted its own.
+    ``settings`` has the options of the optimizer, such as its learning rate, for each parameter
+    that it steps, by the key that the parameter has afterwards.
     """
 
     def __init__(self) -> None:
@@ -126,6 +128,7 @@ class Notebook:
         self.stepped: list[Any] = []
         self.note_stepped: Callable[[], None] | None = None
         self.taken: Mapping[Key, Taken] = {}
+        self.settings: dict[Key, Mapping[str, Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """The parts that a comparison asks for: no objects of the program."""

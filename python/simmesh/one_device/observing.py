@@ -21,7 +21,7 @@ from torch.optim.optimizer import (
 from simmesh.one_device import notebook as notes
 from simmesh.one_device.flat_parameters import FlatParameter
 from simmesh.one_device.names import class_of, unwrapped
-from simmesh.one_device.notebook import Notebook
+from simmesh.one_device.notebook import Key, Notebook
 from simmesh.torch.exact.companions import scope
 
 # The places in which functions are replaced are those of the process.
@@ -229,6 +229,30 @@ def _before_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
         notebook.settle()
     _name_parameters(notebook, optimizer)
     _note_gradients(notebook, notes.CLIPPED if notebook.is_clipped else notes.GRADIENT)
+    _note_settings(notebook, optimizer)
+
+
+#: Options that choose a kernel, and the learning rate that a scheduler begins with.
+_WITHOUT_EFFECT = frozenset(("foreach", "fused", "capturable", "differentiable", "initial_lr"))
+
+
+def _note_settings(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:
+    """Notes the options with which parameters are stepped: numbers, words and pairs of numbers."""
+    for group in optimizer.param_groups:
+        settings = {
+            option: value.item() if isinstance(value, torch.Tensor) else value
+            for option, value in group.items()
+            if option not in _WITHOUT_EFFECT
+            and (
+                isinstance(value, (bool, int, float, str, tuple))
+                or (isinstance(value, torch.Tensor) and value.numel() == 1)
+            )
+        }
+        for each in group["params"]:
+            name = notebook.names.of_parameter(each)
+            if name is not None:
+                occurrence = notebook.counts[notes.PARAMETER, name]
+                notebook.settings[Key(notes.PARAMETER, name, occurrence)] = settings
 
 
 def _after_step(notebook: Notebook, optimizer: torch.optim.Optimizer) -> None:

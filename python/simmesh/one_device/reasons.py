@@ -200,13 +200,13 @@ def details(one: Exact, near: Nearest | None, ranks: Sequence[Exact | None], lay
 
 
 def difference(
-    key: Key, factor: float | None, one: Exact, ranks: Sequence[Exact | None],
+    key: Key, factor: float | None, is_steady: bool, one: Exact, ranks: Sequence[Exact | None],
     rows: Sequence[int] | None, layout: Layout,
 ) -> str:  # fmt: skip
-    """Says how a value differs that no limit explains."""
+    """Says how a value differs that no limit explains. A steady factor holds for each element."""
     # One number is always some number times another.
     is_told = one.elements.numel() > 1 or key.kind in notes.OF_GRADIENTS or _is_simple(factor)
-    if factor is not None and abs(factor - 1) > 1e-4 and is_told:
+    if factor is not None and factor != 1 and is_told and (is_steady or abs(factor - 1) > 1e-4):
         return f"all elements are {ratio(factor)} times one device's{cause(key, factor, layout)}"
     if one.elements.numel() == 1 and rows is not None and _is_weighted_mean(one, ranks, rows):
         return (
@@ -216,17 +216,19 @@ def difference(
     return NO_LAYOUT
 
 
-def step(times: float) -> str:
-    """Says that an optimizer's step was too long or too short."""
-    return (
-        f"the step that changed it is {ratio(times)} times one device's: expected the same "
-        "learning rate and state"
-    )
+def step(times: float, setting: str) -> str:
+    """Says that an optimizer's step was too long or too short, and names the option that differs if
+    there is one.
+    """
+    why = setting or "expected the same learning rate and state"
+    return f"the step that changed it is {ratio(times)} times one device's: {why}"
 
 
 def ratio(factor: float) -> str:
     """A factor as a fraction where it is one: "3/4"."""
     fraction = Fraction(factor).limit_denominator(64)
+    if fraction == 1 and factor != 1:
+        return f"{factor:.9g}"
     return str(fraction) if math.isclose(fraction, factor, rel_tol=1e-4) else f"{factor:.6g}"
 
 

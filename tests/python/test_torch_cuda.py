@@ -13,7 +13,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
@@ -357,6 +357,39 @@ def test_flex_attention_has_gradients() -> None:
     """Would fail if it were refused, as PyTorch refuses its gradients on CPUs."""
     # Rows of 128 numbers about 1 are added up in two orders: some 128 roundings of 2^-24.
     assert all(each < 2.0**-15 for each in on_ranks(flexible_attention, timeout=300)[0])
+
+
+def test_flex_attention_has_the_bits_of_one_device() -> None:
+    """Would fail if its operators were torch's own, or it were refused as it takes functions."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    whole = torch.randn(4, 6, 8, generator=torch.Generator().manual_seed(1))
+
+    def program(mesh: DeviceMesh) -> torch.Tensor:
+        torch.manual_seed(0)
+        model = DistributedDataParallel(nn.Linear(8, 24).cuda(), process_group=mesh.get_group())
+        rows = whole[simmesh.rows_of(mesh.get_local_rank(), mesh.size(), 4)]
+        heads = model(rows).view(len(rows), 6, 3, 2, 4).permute(2, 0, 3, 1, 4)
+        mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 6, 6, device="cuda")
+        result = flex_attention(*heads, score_mod=lambda s, b, h, i, j: s + i - j, block_mask=mask)
+        assert isinstance(result, torch.Tensor)
+        result.square().mean().backward()
+        return result
+
+    layouts = [{"dp": 2}, {"dp": 4}]
+    found = simmesh.same_as_one_device(program, layouts=layouts, device="cuda")
+    assert found.equal, found.text
+
+
+def test_other_operators_that_take_functions_are_refused() -> None:
+    """Would fail if a branch of torch.cond were computed inexactly, or refused without its name."""
+
+    def program() -> None:
+        x = torch.ones(2)
+        torch.cond(torch.tensor(True), torch.sin, torch.cos, (x,))
+
+    error = simmesh.spmd_run(program, world_size=1, local="exact").outcome.exception
+    assert "cond at test_torch_cuda.py:" in str(error), error
 
 
 def threads_and_workers(local: str) -> list[float]:

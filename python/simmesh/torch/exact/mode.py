@@ -48,6 +48,7 @@ class ExactMode(TorchDispatchMode):
     """
 
     observers = observers
+    supports_higher_order_operators = True
 
     def __init__(self, under_way: UnderWay | None = None) -> None:
         super().__init__()
@@ -68,7 +69,12 @@ class ExactMode(TorchDispatchMode):
     def in_python(
         self, func: Operator, types: Any, args: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
-        """Runs an operator on subclasses, for the first time, or under observers."""
+        """Runs an operator on subclasses, for the first time, or under observers. An operator that
+        takes functions, as flex attention, is composed of what torch's own kernel calls.
+        """
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            with self:
+                return _of_functions(func, args, options)
         for each in types:
             if each is torch.Tensor or each is torch.nn.Parameter:
                 continue
@@ -81,6 +87,13 @@ class ExactMode(TorchDispatchMode):
         for observe in observers:
             observe(func, args, options, result)
         return result
+
+
+def _of_functions(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Computes an operator that takes functions, whose operators come to the mode."""
+    if not func.name().startswith("flex_attention"):
+        raise _refusal(func, "of those that take functions, flex attention is computed")
+    return func.dispatch(torch._C.DispatchKey.CompositeExplicitAutograd, *args, **options)
 
 
 @contextmanager
@@ -287,10 +300,14 @@ class _Refused:
     def __call__(self, func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         if not any(is_floating(each) for each in _tensors(args, options)):
             return func(*args, **options)
-        reason = f" ({self._reason})" if self._reason else ""
-        raise NotImplementedError(
-            f"[torch/exact] {tables.name_of(func)} at {_core.call_site()}: expected an operator "
-            f"that local='exact' computes, got one that it doesn't{reason}; compute it from "
-            "operators in docs/exact_pytorch_operators.md, or declare it with "
-            "simmesh.torch.exact.declare"
-        )
+        raise _refusal(func, self._reason)
+
+
+def _refusal(func: Operator, reason: str) -> NotImplementedError:
+    why = f" ({reason})" if reason else ""
+    return NotImplementedError(
+        f"[torch/exact] {tables.name_of(func)} at {_core.call_site()}: expected an operator "
+        f"that local='exact' computes, got one that it doesn't{why}; compute it from "
+        "operators in docs/exact_pytorch_operators.md, or declare it with "
+        "simmesh.torch.exact.declare"
+    )

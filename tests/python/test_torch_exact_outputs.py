@@ -1,8 +1,11 @@
-"""Operators that write into ``out`` or in place have the bits of the form that returns."""
+"""Operators of torch's own samples: ``out`` and in-place forms have the bits of the form that
+returns, and bits don't depend on where in memory the operands lie.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,7 +33,7 @@ def named(info: Any) -> str:
 
 def same(one: torch.Tensor, other: torch.Tensor) -> bool:
     if one.is_complex():
-        one, other = torch.view_as_real(one), torch.view_as_real(other)
+        one, other = (torch.view_as_real(each.resolve_conj()) for each in (one, other))
     return torch.equal(one, other) or torch.allclose(one, other, 0, 0, equal_nan=True)
 
 
@@ -111,3 +114,82 @@ def test_in_place_forms_have_the_bits_of_the_result(dtype: torch.dtype) -> None:
                 wrong.add(name)
     assert wrong == set()
     assert tried > (200 if dtype is torch.float32 else 60)
+
+
+#: Their results are of the memory itself, or random.
+OF_MEMORY = DRAWN | {
+    "empty_like", "new_empty", "new_empty_strided", "empty_strided", "empty_permuted", "as_strided",
+    "as_strided.partial_views", "as_strided_copy", "as_strided_scatter",
+    # Where the last dim isn't dense, torch chooses another formula, above the operators.
+    "nn.functional.scaled_dot_product_attention",
+    # Torch's gradients are those of A' where A is contiguous.
+    "linalg.det", "linalg.slogdet", "logdet",
+}  # fmt: skip
+
+
+def elsewhere(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements at an address that no vector register begins at."""
+    found = torch.empty(tensor.numel() + 3, dtype=tensor.dtype)[3:].view(tensor.shape)
+    return found.copy_(tensor)
+
+
+def apart(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements with others between them."""
+    return torch.stack([tensor, torch.zeros_like(tensor)], -1)[..., 0]
+
+
+def computed(info: Any, sample: Any, place: Callable[[torch.Tensor], torch.Tensor]) -> list[Any]:
+    """The results of a sample and the gradients of the sum of their squares."""
+    leaves = []
+
+    def placed(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(placed, value))
+        if not isinstance(value, torch.Tensor):
+            return value
+        found = place(value.detach()) if value.is_floating_point() else value
+        if value.requires_grad:
+            leaves.append(found.requires_grad_())
+        return found
+
+    torch.manual_seed(0)
+    with exact_operators():
+        operands = [placed(each) for each in (sample.input, *sample.args)]
+        named_operands = {name: placed(each) for name, each in sample.kwargs.items()}
+        results = info(*operands, **named_operands)
+        results = list(results) if isinstance(results, (list, tuple)) else [results]
+        results = [each for each in results if isinstance(each, torch.Tensor)]
+        summed = [each for each in results if each.requires_grad and each.is_floating_point()]
+        if summed:
+            torch.stack([each.square().sum() for each in summed]).sum().backward()
+    found = [each.detach() for each in results]
+    return found + [each.grad for each in leaves if each.grad is not None]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_bits_do_not_depend_on_where_operands_lie() -> None:
+    """Would fail if an element had other bits in a vector register than alone, in any operator."""
+    wrong, tried = set(), 0
+    for info in op_db:
+        if torch.float32 not in info.supported_dtypes("cpu") or named(info) in OF_MEMORY:
+            continue
+        is_differentiable = info.supports_autograd
+        samples = info.sample_inputs("cpu", torch.float32, requires_grad=is_differentiable)
+        for sample, _ in zip(samples, range(2)):
+            try:
+                expected = computed(info, sample, torch.clone)
+            except Exception:  # refused, or no dense tensors
+                break
+            for place in (elsewhere, apart):
+                try:
+                    found = computed(info, sample, place)
+                except RuntimeError as error:
+                    if not any(word in str(error) for word in ("view", "offset", "stride")):
+                        raise
+                    continue  # torch takes no such operand
+                tried += 1
+                for one, other in zip(expected, found):
+                    if one.layout is torch.strided and not same(one, other):
+                        wrong.add(named(info))
+    assert wrong == set()
+    assert tried > 1500

@@ -10,7 +10,7 @@ import torch
 from simmesh._core.exact import apply
 from simmesh.torch.exact import doubles, tables
 from simmesh.torch.exact.companions import carried, keep
-from simmesh.torch.exact.dispatch import is_wide
+from simmesh.torch.exact.dispatch import in_mode, is_wide
 from simmesh.torch.exact.doubles import function, narrow, power, wide
 from simmesh.torch.exact.movement import assign
 from simmesh.torch.exact.tables import Operator
@@ -185,6 +185,11 @@ def _between(begin: torch.Tensor, end: torch.Tensor, weight: Any) -> torch.Tenso
     return one + weight * (other - one)
 
 
+@tables.exact("elementwise", "ldexp.Tensor")
+def _times_power_of_two(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    return in_mode(lambda: args[0] * torch.pow(2.0, args[1]))
+
+
 @tables.exact("elementwise", "abs sgn reciprocal")
 def _alike(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Of real numbers torch's own are alike everywhere; of complex ones they are not."""
@@ -206,5 +211,5 @@ tables.safe(
     "floor ceil round trunc frac sign copysign hardtanh hardtanh_backward "
     "leaky_relu leaky_relu_backward hardshrink hardshrink_backward softshrink softshrink_backward "
     "floor_divide floor_divide_ fmod remainder nan_to_num nextafter heaviside deg2rad rad2deg "
-    "_prelu_kernel _prelu_kernel_backward frexp.Tensor ldexp.Tensor lgamma",
+    "_prelu_kernel _prelu_kernel_backward frexp.Tensor lgamma",
 )

@@ -198,8 +198,8 @@ def _solved(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> A
 def _determinant(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     found = func(*args, **options)
     if args[0].numel():
-        factors = _factorized_as_torch(args[0])
-        _write(factors, found[1], found[2])
+        factors = _factorized(batched(args[0]))
+        _write(_factorized_as_torch(args[0]), found[1], found[2])
         total = _sign_of_order(factors)
         for each in factors.packed.diagonal(dim1=-2, dim2=-1).unbind(-1):
             total = total * each
@@ -211,8 +211,8 @@ def _determinant(func: Operator, args: tuple[Any, ...], options: dict[str, Any])
 def _sign_and_logarithm(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     found = func(*args, **options)
     if args[0].numel():
-        factors = _factorized_as_torch(args[0])
-        _write(factors, found[2], found[3])
+        factors = _factorized(batched(args[0]))
+        _write(_factorized_as_torch(args[0]), found[2], found[3])
         diagonal = factors.packed.diagonal(dim1=-2, dim2=-1)
         sign = _sign_of_order(factors) * diagonal.sign().prod(-1)
         terms = function("log", diagonal.abs().contiguous())

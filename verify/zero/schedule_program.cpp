@@ -22,6 +22,9 @@ class ProgramCheck {
   std::string take(const json& event) {
     std::string name = event[0];
     if (has_ended_) return "no event after the end";
+    if (iteration_ >= 0 && (name == "ITER" || name == "END"))
+      if (std::string expected = compare_passes(); !expected.empty()) return expected;
+    note_pass(event);
     if (name == "EXCEPTION") {
       has_ended_ = true;
       return "";
@@ -53,6 +56,32 @@ class ProgramCheck {
   std::size_t endings_of_iteration() const {
     if (!trains()) return 0;
     return schedule_.has_optimizer && trained_ % schedule_.gas == 0 ? 4 : 3;
+  }
+
+  void note_pass(const json& event) {
+    std::string name = event[0];
+    if (name == "fetch_begin" || name == "rel_begin") {
+      calls_.emplace_back(name, event[2].get<std::int64_t>());
+      passes_ += event[3].get<std::string>();
+    } else if (name == "grad") {
+      calls_.emplace_back(name, event[1].get<std::int64_t>());
+    }
+  }
+
+  // Iterations with the same calls have them in the same passes.
+  std::string compare_passes() {
+    auto [known, is_new] = known_passes_.emplace(std::move(calls_), passes_);
+    std::size_t at = 0;
+    while (!is_new && at < passes_.size() && passes_[at] == known->second[at]) ++at;
+    bool differs = !is_new && at < passes_.size();
+    std::string expected =
+        differs ? fmt::format("call {} of this iteration in pass {}, as in an earlier one with the "
+                              "same calls, before it",
+                              at, known->second[at])
+                : "";
+    calls_.clear();
+    passes_.clear();
+    return expected;
   }
 
   std::string take_border(const json& event) {
@@ -171,6 +200,9 @@ class ProgramCheck {
   std::vector<std::int64_t> run_;  // gradients since the last call of a module
   std::set<std::pair<std::int64_t, std::int64_t>> order_;
   std::map<std::int64_t, bool> has_gradient_;
+  std::vector<std::pair<std::string, std::int64_t>> calls_;  // of this iteration, with gradients
+  std::string passes_;                                       // of the modules' calls
+  std::map<std::vector<std::pair<std::string, std::int64_t>>, std::string> known_passes_;
   std::map<std::int64_t, std::set<std::int64_t>> external_;  // by module
 };
 

@@ -19,7 +19,8 @@ bool is_driving(const nlohmann::json& event);
 // reset, calls of modules that end in the order opposite to that of their begin, and, if it trains,
 // one gradient of a trainable parameter, the end of the backward pass and a step; every gas-th step
 // releases everything. The events end with END, or with the EXCEPTION that stops an iteration.
-// A backward pass recomputes all forward calls of a module, or none.
+// A backward pass recomputes all forward calls of a module, or none. Iterations with the same calls
+// of modules have them in the same passes.
 // Gradients that become ready between the same two calls have one order in all iterations, and a
 // parameter whose module runs has a gradient in all of them or in none. Adds the first mismatch.
 void check_schedule_program(const ScheduleCase& schedule, const ScheduleEvents& events,

@@ -70,6 +70,22 @@ TEST(ScheduleProgram, RecomputesAllCallsOfAModule) {
   EXPECT_THAT(mismatch_of(small_model(1), events), HasSubstr("1 recomputations of module 1"));
 }
 
+// A module whose results need gradients is entered backward for each; one of these calls in the
+// other pass would be a recomputation that nothing else contradicts.
+TEST(ScheduleProgram, HasTheSamePassesInEachIteration) {
+  ScheduleEvents events = run_of(3);
+  json again = {"fetch_begin", 0, 1, "B", "RECORD", "navail", 0};
+  for (std::size_t i = 0; i < events.size(); ++i)
+    if (events[i] == again) events.insert(events.begin() + std::ptrdiff_t(i++), again);
+  EXPECT_EQ(mismatch_of(small_model(3), events), "");
+  for (auto& event : events) {
+    if (event != again) continue;
+    ScheduleEvents changed = events;
+    changed[std::size_t(&event - events.data())][3] = "F";
+    EXPECT_NE(mismatch_of(small_model(3), changed), "");
+  }
+}
+
 // The recorded events drive the replay, so a list that is cut would judge itself.
 TEST(ScheduleProgram, EndsWithAllIterations) {
   ScheduleEvents events = run_of(2);

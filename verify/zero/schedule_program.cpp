@@ -75,9 +75,10 @@ class ProgramCheck {
     while (!is_new && at < passes_.size() && passes_[at] == known->second[at]) ++at;
     bool differs = !is_new && at < passes_.size();
     std::string expected =
-        differs ? fmt::format("call {} of this iteration in pass {}, as in an earlier one with the "
-                              "same calls, before it",
-                              at, known->second[at])
+        differs ? fmt::format(
+                      "call {} of this iteration in pass {}, as in an earlier one with the "
+                      "same calls, before it",
+                      at, known->second[at])
                 : "";
     calls_.clear();
     passes_.clear();

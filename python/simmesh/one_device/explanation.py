@@ -123,7 +123,7 @@ class _Explanation:
         if self.verdict.limits:
             drift = self.verdict.drift
             wanted = max(FOLLOWING * self.coarsest_ulp, ROUNDINGS * drift)
-            return min(wanted, max(LARGEST, drift) if self.verdict.is_recorded else LARGEST)
+            return min(wanted, LARGEST if self.verdict.goes_on else max(LARGEST, drift))
         return ROUNDINGS * self.ulp
 
     def _floor(self) -> float:

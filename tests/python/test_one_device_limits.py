@@ -166,6 +166,21 @@ def scaled_rate(mesh: DeviceMesh) -> None:
     optimizer.step()
 
 
+def scaled_after_clipping(mesh: DeviceMesh) -> None:
+    """DDP with small gradients that ranks scale after they were clipped."""
+    torch.manual_seed(0)
+    model: Any = nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 3))
+    model = DistributedDataParallel(model, process_group=mesh["dp"].get_group())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with torch.autocast("cpu", torch.bfloat16):
+        y = model(rows_of(mesh, "dp", seeded(12, 8)))
+    y.float().square().mean().backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 0.001)
+    for each in model.parameters():
+        each.grad *= 0.75 if mesh.size() > 1 else 1.0
+    optimizer.step()
+
+
 def other_betas(mesh: DeviceMesh) -> None:
     """AdamW whose second moment decays faster on ranks."""
     torch.manual_seed(0)
@@ -190,14 +205,15 @@ def other_statistics(mesh: DeviceMesh) -> torch.Tensor:
     [
         (scaled_rate, 3, "parameter 0.weight, .*: the step that changed it is 3 times"),
         (scaled_rate, 2, "parameter 0.weight, .*: the step that changed it is 2 times"),
+        (scaled_after_clipping, 3, "first: clipped gradient of 0.weight, "),
         (other_betas, 2, "optimizer state exp_avg_sq of .*: all elements are 50 times"),
         (other_statistics, 2, "first: output of 1, "),
     ],
-    ids=["rate, 3", "rate, 2", "betas", "statistics"],
+    ids=["rate, 3", "rate, 2", "clipped", "betas", "statistics"],
 )
 def test_steps_and_statistics_are_judged(program: Program, ranks: int, text: str) -> None:
-    """Would fail if a limit before it excused a step of another length, a state of another
-    optimizer, or statistics that aren't of rows.
+    """Would fail if a limit before it excused a step of another length, clipped gradients of
+    another scale, a state of another optimizer, or statistics that aren't of rows.
     """
     with pytest.raises(simmesh.DiffersFromOneDevice, match=text):
         simmesh.same_as_one_device(program, ranks=ranks)

@@ -195,7 +195,7 @@ def _compare(
             _expect_something(references[alone])
         ranks = observe(program, layout, options)
         one = references[alone]
-        verdict = judge(one, ranks, layout, is_recorded=recorded is not None)
+        verdict = judge(one, ranks, layout, goes_on=recorded is None)
         if recorded is None:
             one, verdict = _after_rounding_steps(program, one, ranks, verdict, options)
             verdict.operator = _operator_at_fault(program, verdict, one, options)
@@ -223,7 +223,7 @@ def _after_rounding_steps(
         taken |= new
         one = observe(program, verdict.layout.on_one_device(), options, taken=taken)[0]
         one.taken = taken
-        verdict = judge(one, ranks, verdict.layout)
+        verdict = judge(one, ranks, verdict.layout, goes_on=True)
     return one, verdict
 
 

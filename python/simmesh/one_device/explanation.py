@@ -127,7 +127,7 @@ class _Explanation:
         if self.verdict.limits:
             drift = self.verdict.drift
             wanted = max(FOLLOWING * self.coarsest_ulp, ROUNDINGS * drift)
-            return min(wanted, max(LARGEST, drift) if self.verdict.is_recorded else LARGEST)
+            return min(wanted, LARGEST if self.verdict.goes_on else max(LARGEST, drift))
         return ROUNDINGS * self.ulp
 
     def _floor(self) -> float:
@@ -138,14 +138,16 @@ class _Explanation:
         kinds = (notes.OUTPUT_GRADIENT, notes.STATE, *notes.OF_GRADIENTS)
         if not self.verdict.limits or kind not in kinds:
             return 0.0
-        largest = 0.0
+        largest, before_clipping = 0.0, 0.0
         for key, entry in self.one.entries.items():
             if key == self.entry.key:
                 break
-            if key.kind == notes.OUTPUT_GRADIENT and entry.snapshot is not None:
-                elements = entry.snapshot.exact.elements
-                if elements.is_floating_point() and elements.numel():
-                    largest = max(largest, float(elements.abs().max()))
+            if key.kind == notes.OUTPUT_GRADIENT:
+                largest = max(largest, _largest(entry))
+            if key.kind == notes.GRADIENT and key.name == self.entry.key.name:
+                before_clipping = _largest(entry)
+        if kind == notes.CLIPPED and before_clipping:
+            largest *= min(_largest(self.entry) / before_clipping, 1.0)
         return min(FOLLOWING * self.coarsest_ulp, LARGEST) * largest
 
     def _limit(self, near: Nearest | None) -> str | None:
@@ -211,9 +213,11 @@ class _Explanation:
             return None
         if any(piece.letter != "R" for piece in near.pieces):
             return None
-        whole = change.repeat(near.expected.numel() // change.numel())
+        told = self.verdict.steps.told(self.entry.key.name, change)
+        copies = near.expected.numel() // change.numel()
+        told, whole = told.repeat(copies), change.repeat(copies)
         got = whole + near.got - near.expected
-        times = factor_between(whole, got, LARGEST)
+        times = factor_between(whole[told], got[told], LARGEST)
         return times if times is not None and abs(times - 1) > LARGEST else None
 
     def _other_setting(self) -> str:
@@ -339,6 +343,14 @@ class _Explanation:
                 if len(rows) == len(self.ranks):
                     return rows
         return None
+
+
+def _largest(entry: Entry) -> float:
+    """The largest number of an entry without its sign; 0 where there is none."""
+    elements = None if entry.snapshot is None else entry.snapshot.exact.elements
+    if elements is None or not elements.is_floating_point() or not elements.numel():
+        return 0.0
+    return float(elements.abs().max())
 
 
 def _is_pending(entry: Entry) -> bool:

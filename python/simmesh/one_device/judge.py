@@ -24,10 +24,10 @@ _Name = tuple[str, str, int]
 
 
 def judge(
-    one: Notebook, ranks: Sequence[Notebook], layout: Layout, is_recorded: bool = False
+    one: Notebook, ranks: Sequence[Notebook], layout: Layout, goes_on: bool = False
 ) -> Verdict:
     """Compares all that one device noted with the ranks, in the order of one device's program."""
-    verdict = Verdict(layout, is_recorded=is_recorded)
+    verdict = Verdict(layout, goes_on=goes_on)
     return _Judge(one, [with_names_of(one, each) for each in ranks], verdict).run()
 
 

@@ -65,6 +65,12 @@ class RoundingSteps:
         before = self._where.get(name)
         self._where[name] = where if before is None else before | where
 
+    def told(self, name: str, elements: torch.Tensor) -> torch.Tensor:
+        """Of a parameter's elements those whose steps tell something, as bools."""
+        where = self._where.get(name)
+        known = where is not None and len(where) == len(elements)
+        return torch.ones_like(elements, dtype=torch.bool) if not known else ~where
+
     def note_parameter(self, key: Key, near: Nearest, mixes: bool) -> None:
         """Notes a parameter that differs since its gradients do. ``mixes`` says that the optimizer
         multiplies matrices, so that rounding errors of an element step others, too.

@@ -51,8 +51,8 @@ class Verdict:
     and have several elements, all of them equal: a wrong layout of these may not show. ``drift`` is
     the largest difference of a parameter that follows from rounding, as a part of its largest
     element, and ``steps`` has the elements that an optimizer stepped by rounding errors.
-    ``is_recorded`` says that one device's values are those of a file, so that it can't go on from
-    such elements.
+    ``goes_on`` says that one device runs again from such elements; one of a file, or of a training
+    that stops, does not.
     """
 
     layout: Layout
@@ -63,7 +63,7 @@ class Verdict:
     constant: int = 0
     drift: float = 0.0
     steps: RoundingSteps = field(default_factory=RoundingSteps)
-    is_recorded: bool = False
+    goes_on: bool = False
     operator: OperatorAtFault | None = None
 
     @property

@@ -50,6 +50,12 @@ def pieces(*places: list[int]) -> list[Exact | None]:
             pieces([0, 1], [1, 3]),
             "the ranks have row 1 of one device more than once, and no row 2 of one device",
         ),
+        (
+            [Exact(4 * ROWS[[2, 0]]), Exact(4 * ROWS[[1, 3]])],
+            "the ranks have one device's rows in another order, and all elements are 4 times one "
+            "device's",
+        ),
+        ([Exact(ROWS[[2, 0]] / 2), Exact(3 * ROWS[[1, 3]])], ""),
         (pieces([0, 1, 2, 3], [0, 1, 2, 3]), ""),
         (pieces([0, 1], [2, 3]), ""),
         ([Exact(ROWS[:2] + 1), Exact(ROWS[2:])], ""),

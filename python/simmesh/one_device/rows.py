@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 
-from simmesh.one_device.snapshot import Exact, same_bits
+from simmesh.one_device.snapshot import Exact, is_power_of_two, same_bits
 
 #: The end of a reason that names repeated rows and no missing one.
 REPEATED = "of one device more than once"
@@ -20,8 +22,32 @@ def rows_reason(one: Exact, ranks: Sequence[Exact | None]) -> str:
     """Says which of one device's rows the ranks have otherwise; "" if they have other rows too, or
     if two rows of one device are the same.
 
-    Ranks that have the same rows are taken for replicas, and count once.
+    Ranks that have the same rows are taken for replicas, and count once. Rows that are all a
+    power of two times one device's are named with the factor.
     """
+    found = _reason(one, ranks)
+    factor = None if found else _factor(one, ranks)
+    if factor is None:
+        return found
+    scaled = [None if each is None else Exact(each.elements / factor) for each in ranks]
+    found = _reason(one, scaled)
+    return f"{found}, and all elements are {Fraction(factor)} times one device's" if found else ""
+
+
+def _factor(one: Exact, ranks: Sequence[Exact | None]) -> float | None:
+    """The quotient of the largest elements, if scaling by it rounds nothing, and it isn't 1."""
+    sizes = [
+        float(each.elements.abs().max())
+        for each in (one, *ranks)
+        if each is not None and each.elements.is_floating_point() and each.elements.numel()
+    ]
+    if len(sizes) < 2 or not math.isfinite(sum(sizes)) or 0.0 in (sizes[0], max(sizes[1:])):
+        return None
+    factor = max(sizes[1:]) / sizes[0]
+    return factor if factor != 1 and is_power_of_two(factor) else None
+
+
+def _reason(one: Exact, ranks: Sequence[Exact | None]) -> str:
     expected = _rows_of(one)
     pieces = _distinct(ranks)
     if expected is None or len(set(expected)) < len(expected) or not pieces:

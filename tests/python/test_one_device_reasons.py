@@ -275,3 +275,20 @@ def test_the_option_of_an_optimizer_is_named(name: str, one: float, other: float
     line = first_line(report_of(program, dp=2))
     assert line.startswith("first: parameter Linear.weight")
     assert line.endswith(f"{name} is {one} on one device, and {other} on rank 0")
+
+
+def test_labels_in_another_order_are_named() -> None:
+    """Would fail if rows that don't belong together passed for one device's operands."""
+
+    def program(mesh: DeviceMesh) -> None:
+        torch.manual_seed(0)
+        model = nn.Linear(8, 4)
+        mine = simmesh.rows_of(mesh.get_local_rank(), mesh.size(), 8)
+        labels = torch.tensor([0, 1, 2, 3, 1, 2, 0, 3])[mine]
+        if dist.get_rank() == 1:
+            labels = labels.flip(0)
+        loss = nn.functional.cross_entropy(model(seeded(8, 8)[mine]), labels, reduction="sum")
+        loss.backward()
+
+    report = report_of(program, dp=2)
+    assert "its operand 0 has one device's rows in another order, and others have not" in report

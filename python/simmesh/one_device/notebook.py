@@ -56,6 +56,8 @@ class Key:
         """The value in words: "gradient of the output of layers.0, call 2"."""
         link = " of " if self.kind in _OF_SOMETHING else " "
         again = f", time {self.occurrence + 1}" if self.occurrence else ""
+        if self.kind == PARAMETER and self.name.startswith(f"{PARAMETER} "):
+            return f"{self.name}{again}"  # the number of one that has no name
         return f"{self.kind}{link}{self.name}{again}" if self.name else f"{self.kind}{again}"
 
 

@@ -197,5 +197,9 @@ def _reason(call: Call, others: Sequence[Call], layout: Layout) -> str:
         is_part = any(piece.is_partial for piece in found.pieces)
         if is_part and call.name not in _LINEAR:
             return f"its operand {index} is {reasons.missing_sum(found, layout)} before it is read"
+    exchanged = {index for index, found in enumerate(operands) if found.is_reordered}
+    if exchanged and len(exchanged) < len(operands):
+        index = min(exchanged)
+        return f"its operand {index} has one device's rows in another order, and others have not"
     told = "; ".join(f"operand {index} is {found.text}" for index, found in enumerate(operands))
     return f"its operands are one device's ({told}), its result is not"

@@ -68,8 +68,9 @@ class RoundingSteps:
     def told(self, name: str, elements: torch.Tensor) -> torch.Tensor:
         """Of a parameter's elements those whose steps tell something, as bools."""
         where = self._where.get(name)
-        known = where is not None and len(where) == len(elements)
-        return torch.ones_like(elements, dtype=torch.bool) if not known else ~where
+        if where is None or len(where) != len(elements):
+            return torch.ones_like(elements, dtype=torch.bool)
+        return ~where
 
     def note_parameter(self, key: Key, near: Nearest, mixes: bool) -> None:
         """Notes a parameter that differs since its gradients do. ``mixes`` says that the optimizer

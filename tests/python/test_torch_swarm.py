@@ -16,9 +16,8 @@ from swarm_programs import FAULTY, Program, program_of
 COUNT = int(os.environ.get("SIMMESH_SWARM", "50"))
 
 #: Programs in which a fault was found that isn't there: the first step of RMSprop and of NAdam has
-#: the same size for a gradient of nothing but rounding errors, and its direction is theirs, as is
-#: that of SGD in the third, however small it is. PyTorch refused the clipping that was drawn for the
-#: last.
+#: the same size for a gradient of nothing but rounding errors, and its direction is theirs. So is
+#: that of SGD in the third, however small it is. PyTorch refused to clip as drawn in the last.
 FALSE_ALARMS = (2103, 2291, 3445, 3008)
 
 

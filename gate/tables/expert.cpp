@@ -96,7 +96,8 @@ GateExpert read_gate_expert(GateTable& table, const GateLayout& layout, const nn
   table.finish();
   if (!has_kind(model, "moe")) table.reject_value("mesh", "a model with experts", "one without");
   if (!fsdp) return expert;
-  check_wrap(table, *fsdp, *nn::build(model, {.device = nn::Device::meta}));
+  if (!fsdp->modules.empty())
+    check_wrap(table, *fsdp, *nn::build(model, {.device = nn::Device::meta}));
   check_reshard(table, *fsdp, shards_of_experts(expert, *fsdp, layout));
   return expert;
 }

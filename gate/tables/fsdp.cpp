@@ -93,7 +93,7 @@ void check_order(const GateTable& table, const std::vector<std::vector<std::stri
                              quoted_name(name) + " with " + quoted_name(other));
 }
 
-void read_fsdp_wrap(GateTable& table, nn::Module& shapes, GateFsdp& fsdp) {
+void read_fsdp_wrap(GateTable& table, const nn::ModelNode& model, GateFsdp& fsdp) {
   const toml::node* node = table.value("wrap");
   if (!node || !node->is_array()) {
     fsdp.wrap = table.word("wrap", fsdp.wrap, {"blocks", "root"});
@@ -102,7 +102,8 @@ void read_fsdp_wrap(GateTable& table, nn::Module& shapes, GateFsdp& fsdp) {
   fsdp.wrap = "modules";
   fsdp.modules = table.rows("wrap");
   std::set<std::string> callable;
-  for (const auto& [name, module] : shapes.named_modules())
+  nn::ModulePtr shapes = shapes_of(model);
+  for (const auto& [name, module] : shapes->named_modules())
     if (!name.empty() && !dynamic_cast<nn::ModuleList*>(module)) callable.insert(name);
   for (const std::vector<std::string>& call : fsdp.modules) {
     if (call.empty()) table.reject_value("wrap", "groups of at least one module", "an empty group");
@@ -117,10 +118,12 @@ void read_fsdp_wrap(GateTable& table, nn::Module& shapes, GateFsdp& fsdp) {
   check_order(table, fsdp.modules);
 }
 
-void read_ignored(GateTable& table, nn::Module& shapes, GateFsdp& fsdp) {
+void read_ignored(GateTable& table, const nn::ModelNode& model, GateFsdp& fsdp) {
   fsdp.ignored_params = table.texts("ignored_params");
+  if (fsdp.ignored_params.empty()) return;
   std::vector<std::string> known;
-  for (const auto& [name, parameter] : shapes.named_parameters()) known.push_back(name);
+  nn::ModulePtr shapes = shapes_of(model);
+  for (const auto& [name, parameter] : shapes->named_parameters()) known.push_back(name);
   for (const std::string& name : fsdp.ignored_params)
     if (std::find(known.begin(), known.end(), name) == known.end())
       table.reject_value("ignored_params", "parameters of the model",
@@ -179,9 +182,8 @@ std::vector<std::vector<std::string>> wrapped_modules(const GateFsdp& fsdp,
 
 GateFsdp read_gate_fsdp(GateTable& table, const GateLayout& layout, const nn::ModelNode& model) {
   GateFsdp fsdp;
-  nn::ModulePtr shapes = shapes_of(model);
   fsdp.mesh = read_fsdp_dims(table, layout);
-  read_fsdp_wrap(table, *shapes, fsdp);
+  read_fsdp_wrap(table, model, fsdp);
   fsdp.reshard_after_forward = read_reshard(table, layout.shape[layout.index_of(fsdp.mesh.back())]);
   fsdp.mp_policy.param_dtype = read_policy_dtype(table, "param_dtype");
   fsdp.mp_policy.reduce_dtype = read_policy_dtype(table, "reduce_dtype");
@@ -190,7 +192,7 @@ GateFsdp read_gate_fsdp(GateTable& table, const GateLayout& layout, const nn::Mo
   fsdp.offloads = table.word("offload", "none", {"none", "cpu"}) == "cpu";
   fsdp.shards_largest_dim =
       table.word("shard_placement", "default", {"default", "largest"}) == "largest";
-  read_ignored(table, *shapes, fsdp);
+  read_ignored(table, model, fsdp);
   read_settings(table, model, fsdp.settings);
   if (fsdp.mesh.size() == 2 && fsdp.settings.sync == SyncMode::all_reduce_last &&
       fsdp.settings.backward_end != BackwardEnd::automatic)

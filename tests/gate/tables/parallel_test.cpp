@@ -55,5 +55,21 @@ TEST(GateParallel, RefusesFormsThatDontGoTogether) {
   expect_error([] { parallel_of("data = {}"); }, ErrorKind::value_error, "parallel.data");
 }
 
+// Reading a layout builds no model: compose reads thousands of them. The attention here can't be
+// built, as it has no width.
+TEST(GateParallel, ReadsALayoutWithoutBuildingTheModel) {
+  nn::ModelNode model{.name = "", .kind = "row", .fields = {}, .children = {}};
+  for (const char* kind : {"attention", "moe"})
+    model.children.push_back(
+        {.name = kind, .kind = kind, .fields = {{"heads", std::int64_t(2)}}, .children = {}});
+  GateLayout layout{{2, 2}, {"dp", "tp"}};
+  toml::table keys{{"fsdp", toml::table{{"mesh", "dp"}}},
+                   {"expert", toml::table{{"mesh", "dp"}, {"tensor_parallel", false}}},
+                   {"tensor", toml::table{{"mesh", "tp"}}}};
+  GateTable table(keys, "g.toml", "parallel");
+  GateParallel parallel = read_gate_parallel(table, layout, model);
+  EXPECT_TRUE(parallel.fsdp && parallel.expert && parallel.tensor);
+}
+
 }  // namespace
 }  // namespace simmesh

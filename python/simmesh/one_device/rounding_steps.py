@@ -66,7 +66,7 @@ class RoundingSteps:
         self._where[name] = where if before is None else before | where
 
     def told(self, name: str, elements: torch.Tensor) -> torch.Tensor:
-        """Of a parameter's elements those whose steps tell something, as bools."""
+        """The elements of a parameter whose steps tell something, as bools."""
         where = self._where.get(name)
         if where is None or len(where) != len(elements):
             return torch.ones_like(elements, dtype=torch.bool)
@@ -83,5 +83,5 @@ class RoundingSteps:
             self.taken[key] = Taken(where, near.whole)
 
     def news(self, known: Mapping[Key, Taken]) -> dict[Key, Taken]:
-        """What is taken in addition to what is known."""
+        """The elements that are taken in addition to those that are known."""
         return {key: each for key, each in self.taken.items() if key not in known}

@@ -192,7 +192,7 @@ def _times_power_of_two(func: Operator, args: tuple[Any, ...], options: dict[str
 
 @tables.exact("elementwise", "abs sgn reciprocal")
 def _alike(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Of real numbers torch's own are alike everywhere; of complex ones they are not."""
+    """Torch's own for real numbers, which are alike everywhere; those of complex ones are not."""
     return func(*args, **options)
 
 

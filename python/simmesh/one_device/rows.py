@@ -36,12 +36,16 @@ def rows_reason(one: Exact, ranks: Sequence[Exact | None]) -> str:
 
 def _factor(one: Exact, ranks: Sequence[Exact | None]) -> float | None:
     """The quotient of the largest elements, if scaling by it rounds nothing, and it isn't 1."""
-    sizes = [
-        float(each.elements.abs().max())
-        for each in (one, *ranks)
-        if each is not None and each.elements.is_floating_point() and each.elements.numel()
-    ]
-    if len(sizes) < 2 or not math.isfinite(sum(sizes)) or 0.0 in (sizes[0], max(sizes[1:])):
+    present = [each for each in (one, *ranks) if each is not None and each.elements.numel()]
+    if not all(each.elements.is_floating_point() for each in present):
+        return None
+    sizes = [float(each.elements.abs().max()) for each in present]
+    if (
+        one.elements.numel() == 0
+        or len(sizes) < 2
+        or not math.isfinite(sum(sizes))
+        or 0.0 in (sizes[0], max(sizes[1:]))
+    ):
         return None
     factor = max(sizes[1:]) / sizes[0]
     return factor if factor != 1 and is_power_of_two(factor) else None

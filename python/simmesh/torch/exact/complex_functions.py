@@ -11,7 +11,7 @@ from simmesh._core.exact import Values, product
 from simmesh.torch.exact import complex_numbers, tables
 from simmesh.torch.exact.companions import drop, keep_product, unrounded
 from simmesh.torch.exact.dispatch import in_mode
-from simmesh.torch.exact.doubles import function, narrow, wide
+from simmesh.torch.exact.doubles import function, narrow, power_of_two_near, wide
 from simmesh.torch.exact.movement import assign
 from simmesh.torch.exact.tables import Operator
 
@@ -70,15 +70,6 @@ def _added_product(func: Operator, args: tuple[Any, ...], options: dict[str, Any
     return _keep(func(*args, **options), (found[0], found[1]))
 
 
-def _part_of(value: Any, part: int) -> Any:
-    """One part of the complex numbers in an argument; other arguments as they are."""
-    if isinstance(value, torch.Tensor) and value.dtype.is_complex:
-        return torch.view_as_real(value).unbind(-1)[part]
-    if isinstance(value, (list, tuple)):
-        return [_part_of(each, part) for each in value]
-    return value
-
-
 def _resolved(value: Any) -> Any:
     is_conjugate = isinstance(value, torch.Tensor) and value.is_conj()
     return in_mode(torch.resolve_conj, value) if is_conjugate else value
@@ -87,8 +78,11 @@ def _resolved(value: Any) -> Any:
 def _by_parts(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """An operator that treats both parts alike, as a sum does."""
     if tables.packet_of(func).endswith("_"):
+        if args[0].is_conj():
+            raise NotImplementedError("conjugate views are copied before they are written")
+        operands = [args[0], *map(_resolved, args[1:])]
         for part in (0, 1):
-            in_mode(func, *(_part_of(each, part) for each in args), **options)
+            in_mode(func, *(complex_numbers.part_of(each, part) for each in operands), **options)
         return args[0]
     result = func(*args, **options)
     if result.numel() == 0:
@@ -97,7 +91,9 @@ def _by_parts(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) ->
     given[0] = in_mode(given[0].to, result.dtype)
     named = {name: value for name, value in options.items() if name != "dtype"}
     for part, into in enumerate(torch.view_as_real(result).unbind(-1)):
-        assign(into, in_mode(func, *(_part_of(each, part) for each in given), **named))
+        assign(
+            into, in_mode(func, *(complex_numbers.part_of(each, part) for each in given), **named)
+        )
     return result
 
 
@@ -169,11 +165,7 @@ def _computed(formula: Callable[..., Any]) -> tables.Handler:
 
 
 def _scale_of(z: Doubles) -> torch.Tensor:
-    """A power of two near the larger part: squares then stay in range."""
-    largest = torch.maximum(z[0].abs(), z[1].abs())
-    exponent = torch.frexp(largest)[1].clamp(-1000, 1000)
-    scale = torch.ldexp(torch.ones_like(largest), exponent)
-    return torch.where((largest > 0) & largest.isfinite(), scale, torch.ones_like(scale))
+    return power_of_two_near(torch.maximum(z[0].abs(), z[1].abs()))
 
 
 def _length(z: Doubles) -> torch.Tensor:

@@ -153,8 +153,8 @@ def _moved(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> An
         )
     result = func(*args, **options)
     for part in (0, 1) if carrying else ():
-        given = [_real(each, part) for each in args]
-        named = {name: _real(each, part) for name, each in options.items()}
+        given = [part_of(each, part) for each in args]
+        named = {name: part_of(each, part) for name, each in options.items()}
         numbered = Numbered()
         numbers = numbers_of(func, tuple(given), named, numbered)
         for into, came_from in zip(flat(result), flat(numbers)):
@@ -165,11 +165,11 @@ def _moved(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> An
     return result
 
 
-def _real(value: Any, part: int) -> Any:
-    """One part of the complex numbers in an argument."""
+def part_of(value: Any, part: int) -> Any:
+    """One part of the complex numbers in an argument; other arguments as they are."""
     if isinstance(value, torch.Tensor) and value.dtype.is_complex:
         return _raw(value)[..., part]
-    return [_real(each, part) for each in value] if isinstance(value, (list, tuple)) else value
+    return [part_of(each, part) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 _HANDLERS: dict[str, Handler] = {

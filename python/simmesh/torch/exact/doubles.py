@@ -67,6 +67,15 @@ def power(base: torch.Tensor, exponent: Any) -> torch.Tensor:
     return result
 
 
+def power_of_two_near(largest: torch.Tensor) -> torch.Tensor:
+    """A power of two near each of some sizes, by which squares stay in range when they are divided
+    by it; 1 for 0 and for sizes that aren't finite.
+    """
+    exponent = torch.frexp(largest)[1].clamp(-1000, 1000)
+    power = torch.ldexp(torch.ones_like(largest), exponent)
+    return torch.where((largest > 0) & largest.isfinite(), power, 1.0)
+
+
 def narrow(doubles: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
     """Rounds float64 elements once into a result."""
     if result.dtype in (torch.float32, torch.float64):

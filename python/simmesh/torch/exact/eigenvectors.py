@@ -15,7 +15,7 @@ import torch
 
 from simmesh.torch.exact import tables
 from simmesh.torch.exact.dispatch import in_mode
-from simmesh.torch.exact.doubles import narrow
+from simmesh.torch.exact.doubles import narrow, power_of_two_near
 from simmesh.torch.exact.factorizations import batched, completed, product_of
 from simmesh.torch.exact.tables import Operator
 
@@ -95,11 +95,7 @@ def _signs(rows: torch.Tensor) -> torch.Tensor:
 
 
 def _scales(matrix: torch.Tensor) -> torch.Tensor:
-    """A power of two near the largest element of each matrix: products then stay in range."""
-    largest = matrix.abs().amax((1, 2), keepdim=True)
-    exponent = torch.frexp(largest)[1].clamp(-1000, 1000)
-    scale = torch.ldexp(torch.ones_like(largest), exponent)
-    return torch.where((largest > 0) & largest.isfinite(), scale, 1.0)
+    return power_of_two_near(matrix.abs().amax((1, 2), keepdim=True))
 
 
 @tables.exact("factorizations", "_linalg_eigh")

@@ -11,7 +11,7 @@ import torch
 
 from simmesh._core.exact import product
 from simmesh.torch.exact import tables
-from simmesh.torch.exact.doubles import narrow, wide
+from simmesh.torch.exact.doubles import narrow, power_of_two_near, wide
 from simmesh.torch.exact.tables import Operator
 
 
@@ -63,7 +63,7 @@ def _qr(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
 def _reflected(matrix: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Makes the elements of a column below the diagonal zero; returns the vector and its factor."""
     column = matrix[:, k:, k].clone()
-    scale = _power_of_two(column)
+    scale = power_of_two_near(column.abs().amax(1, keepdim=True))
     column /= scale
     alpha = column[:, :1]
     length = product_of(column.unsqueeze(1), column.unsqueeze(2))[:, :, 0].sqrt()
@@ -77,14 +77,6 @@ def _reflected(matrix: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor
     matrix[:, k, k] = (beta * scale)[:, 0]
     matrix[:, k + 1 :, k] = 0.0
     return vector, factor
-
-
-def _power_of_two(column: torch.Tensor) -> torch.Tensor:
-    """A power of two near the largest element of each column: squares then stay in range."""
-    largest = column.abs().amax(1, keepdim=True)
-    exponent = torch.frexp(largest)[1]
-    power = torch.ldexp(torch.ones_like(largest), exponent.clamp(-1000, 1000))
-    return torch.where((largest > 0) & largest.isfinite(), power, torch.ones_like(power))
 
 
 def _reflect(matrix: torch.Tensor, k: int, vector: torch.Tensor, factor: torch.Tensor) -> None:

@@ -141,9 +141,9 @@ def _batch_norm(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) 
     tensor, eps, momentum = given["input"], given["eps"], given["momentum"]
     if tensor.numel() == 0:
         return result
+    rows = _channels_first(tensor)
     training = given.get("training", not tables.packet_of(func).endswith("no_training"))
     if training:
-        rows = _channels_first(tensor)
         found = Statistics(*_statistics(rows, eps), rows.shape[1])
         Running(running_mean, running_var, momentum, kept).update(found)
         mean, scale = found.mean, found.scale
@@ -153,17 +153,25 @@ def _batch_norm(func: Operator, args: tuple[Any, ...], options: dict[str, Any]) 
     else:
         assert kept[0] is not None and kept[1] is not None
         mean, scale = kept[0], function("rsqrt", kept[1] + eps)
-    result[0].copy_(normalized(tensor, mean, scale, given.get("weight"), given.get("bias")))
+    _normalize(rows, mean, scale, given.get("weight"), given.get("bias"), result[0])
     return result
+
+
+def _normalize(rows: torch.Tensor, mean: torch.Tensor, scale: torch.Tensor,
+               weight: torch.Tensor | None, bias: torch.Tensor | None,
+               result: torch.Tensor) -> None:  # fmt: skip
+    """Writes (x - mean) * scale * weight + bias; mean and scale are float64, one a channel."""
+    normal = (rows - mean[:, None]) * scale[:, None]
+    weight, bias = (each if each is None else each.reshape(-1, 1) for each in (weight, bias))
+    narrow(_channels_back(_scaled(normal, weight, bias), result), result)
 
 
 def normalized(tensor: torch.Tensor, mean: torch.Tensor, scale: torch.Tensor,
                weight: torch.Tensor | None, bias: torch.Tensor | None) -> torch.Tensor:  # fmt: skip
-    """(x - mean) * scale * weight + bias for each channel; mean and scale are float64."""
-    normal = (_channels_first(tensor) - mean[:, None]) * scale[:, None]
-    weight, bias = (each if each is None else each.reshape(-1, 1) for each in (weight, bias))
+    """A tensor that is normalized with given statistics, which are float64, one a channel."""
     result = torch.empty_like(tensor)
-    return narrow(_channels_back(_scaled(normal, weight, bias), tensor), result)
+    _normalize(_channels_first(tensor), mean, scale, weight, bias, result)
+    return result
 
 
 @dataclass(frozen=True)

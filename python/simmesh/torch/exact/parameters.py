@@ -6,35 +6,15 @@ its elements are a rank's shard.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch.distributed.tensor import DTensor
 
 from simmesh.torch.exact.companions import round_parameter, scope
+from simmesh.torch.exact.shared_changes import WhileAnyThread
 
-_lock = threading.Lock()
-_modes = 0
 _original = vars(torch.nn.Parameter)["__new__"]
-
-
-@contextmanager
-def noticed_parameters() -> Iterator[None]:
-    """Notices new parameters while any thread is in the mode; other threads' are left alone."""
-    global _modes
-    with _lock:
-        _modes += 1
-        torch.nn.Parameter.__new__ = staticmethod(_made)
-    try:
-        yield
-    finally:
-        with _lock:
-            _modes -= 1
-            if _modes == 0:
-                torch.nn.Parameter.__new__ = _original
 
 
 def _made(cls: Any, *arguments: Any, **options: Any) -> Any:
@@ -44,3 +24,15 @@ def _made(cls: Any, *arguments: Any, **options: Any) -> Any:
         if type(local) in (torch.Tensor, torch.nn.Parameter) and local.device.type == "cpu":
             round_parameter(local)
     return parameter
+
+
+def _notice(is_first: bool) -> None:
+    torch.nn.Parameter.__new__ = staticmethod(_made)
+
+
+def _put_back() -> None:
+    torch.nn.Parameter.__new__ = _original
+
+
+#: Notices new parameters while any thread is in the mode; other threads' are left alone.
+noticed_parameters = WhileAnyThread(_notice, _put_back)

@@ -5,7 +5,6 @@ So has a plain tensor whose layout is declared by ``random_layout``.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from simmesh import _core
 from simmesh.torch.exact import tables
 from simmesh.torch.exact.companions import drop, scope, values, write
 from simmesh.torch.exact.shapes import kinds_of
+from simmesh.torch.exact.shared_changes import WhileAnyThread
 from simmesh.torch.exact.tables import Operator
 
 tables.safe(
@@ -231,23 +231,18 @@ class _Tracker:
             scope.region = before
 
 
-_lock = threading.Lock()
-_modes = 0
 _tracker = _Tracker()
 
 
-@contextmanager
-def noticed_regions() -> Iterator[None]:
-    """Lets DTensor tell whose numbers it draws while any thread is in the mode."""
-    global _modes
-    with _lock:
-        _modes += 1
-        if _random._rng_tracker is None:
-            _random._rng_tracker = _tracker  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        with _lock:
-            _modes -= 1
-            if _modes == 0 and _random._rng_tracker is _tracker:
-                _random._rng_tracker = None
+def _put_in(is_first: bool) -> None:
+    if _random._rng_tracker is None:
+        _random._rng_tracker = _tracker  # type: ignore[assignment]
+
+
+def _take_out() -> None:
+    if _random._rng_tracker is _tracker:
+        _random._rng_tracker = None
+
+
+#: Lets DTensor tell whose numbers it draws while any thread is in the mode.
+noticed_regions = WhileAnyThread(_put_in, _take_out)

@@ -66,11 +66,12 @@ void Traversal::add_root(const GradientRoot& root) {
   const auto& [edge, gradient] = root;
   if (std::find(roots_.begin(), roots_.end(), edge.node) == roots_.end())
     roots_.push_back(edge.node);
+  State& state = state_of(edge.node);
   if (edge.node->passes_on()) {
-    passing_[edge.node.get()].push_back(gradient);
+    state.passing.push_back(gradient);
     return;
   }
-  Gradients& inputs = waiting_[edge.node.get()];
+  Gradients& inputs = state.waiting;
   inputs.resize(edge.node->output_types().size());
   inputs[edge.output] = added(inputs[edge.output], gradient);
 }
@@ -86,15 +87,18 @@ void Traversal::capture(const Tensor& input, bool accumulate) {
 
 void Traversal::count_dependencies() {
   if (std::exchange(is_counted_, true)) return;
-  std::set<Node*> seen;
   std::vector<NodePtr> nodes;
-  for (const NodePtr& root : roots_)
-    if (seen.insert(root.get()).second) nodes.push_back(root);
+  auto see = [&](const NodePtr& node, State& state) {
+    if (!std::exchange(state.is_seen, true)) nodes.push_back(node);
+  };
+  for (const NodePtr& root : roots_) see(root, state_of(root));
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    for (const Edge& edge : std::vector<Edge>(nodes[i]->edges())) {
+    const std::vector<Edge>& edges = nodes[i]->edges();
+    for (const Edge& edge : edges) {
       if (!edge.node) continue;
-      ++dependencies_[edge.node.get()];
-      if (seen.insert(edge.node.get()).second) nodes.push_back(edge.node);
+      State& state = state_of(edge.node);
+      ++state.dependencies;
+      see(edge.node, state);
     }
   }
   if (!captured_.empty()) find_needed(nodes);
@@ -103,17 +107,16 @@ void Traversal::count_dependencies() {
 // Finds the nodes that lead to captured places. Each node comes before some of those it leads to,
 // so repeating until nothing changes ends; a chain takes one pass backward.
 void Traversal::find_needed(const std::vector<NodePtr>& nodes) {
-  for (auto& [place, slot] : places_) needed_.insert(place.node);
+  for (auto& [place, slot] : places_) states_[place.node].leads_to_capture = true;
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t i = nodes.size(); i-- > 0;) {
-      if (needed_.count(nodes[i].get()) > 0) continue;
+      State& state = state_of(nodes[i]);
+      if (state.leads_to_capture) continue;
       const auto& edges = nodes[i]->edges();
-      if (!std::any_of(edges.begin(), edges.end(),
-                       [this](const Edge& e) { return e.node && needed_.count(e.node.get()); }))
-        continue;
-      needed_.insert(nodes[i].get());
-      changed = true;
+      state.leads_to_capture = std::any_of(
+          edges.begin(), edges.end(), [this](const Edge& edge) { return leads_to_capture(edge); });
+      changed |= state.leads_to_capture;
     }
   }
 }
@@ -122,10 +125,7 @@ void Traversal::run() {
   GradMode mode(options_.create_graph);
   Ledger::Category category(MemoryCategory::gradient);
   count_dependencies();
-  for (const NodePtr& root : roots_)
-    if (dependencies_[root.get()] == 0 && is_needed(root.get()))
-      ready_.push({root->sequence(), root});
-  run_ready();
+  start();
 }
 
 void Traversal::run_rest() {
@@ -135,13 +135,15 @@ void Traversal::run_rest() {
   runs_rest_ = true;
   for (const NodePtr& node : with_rest_) ready_.push({node->sequence(), node});
   with_rest_.clear();
-  for (const NodePtr& root : roots_)
-    if (dependencies_[root.get()] == 0 && is_needed(root.get()))
-      ready_.push({root->sequence(), root});
-  run_ready();
+  start();
 }
 
-void Traversal::run_ready() {
+// Runs all that is ready, from the roots on.
+void Traversal::start() {
+  for (const NodePtr& root : roots_) {
+    const State& state = state_of(root);
+    if (state.dependencies == 0 && is_needed(state)) ready_.push({root->sequence(), root});
+  }
   while (!ready_.empty()) {
     NodePtr node = ready_.top().node;
     ready_.pop();
@@ -157,17 +159,16 @@ bool Traversal::sums_parts(Node& node) const {
 }
 
 void Traversal::process(const NodePtr& node) {
-  if (rests_.count(node.get()) > 0) return apply_rest(node);
+  State& state = state_of(node);
+  if (state.has_rest) return apply_rest(node);
+  Gradients gradients = std::exchange(state.waiting, {});
   if (node->passes_on()) {
-    Gradients parts = std::move(passing_[node.get()]);
-    passing_.erase(node.get());
+    Gradients parts = std::exchange(state.passing, {});
     if (!sums_parts(*node)) return pass_on(node, std::move(parts));
     KeepUnrounded scope(node->takes_unrounded());
-    Tensor& sum = waiting_[node.get()].emplace_back();
+    Tensor& sum = gradients.emplace_back();
     for (const Tensor& part : parts) sum = added(sum, part);
   }
-  Gradients gradients = std::move(waiting_[node.get()]);
-  waiting_.erase(node.get());
   gradients.resize(node->output_types().size());
   for (auto& hook : std::vector(node->pre_hooks())) hook(gradients);
   node->keep_retained(gradients);
@@ -179,8 +180,7 @@ void Traversal::process(const NodePtr& node) {
       captured_[place->second] = gradients[output];
       if (accumulates_[place->second]) has_edge_needed = true;
     }
-    for (const Edge& edge : node->edges())
-      has_edge_needed |= edge.node && needed_.count(edge.node.get()) > 0;
+    for (const Edge& edge : node->edges()) has_edge_needed |= leads_to_capture(edge);
   }
   bool may_have_rest = options_.is_split && !runs_rest_;
   if (!has_edge_needed && !may_have_rest) return;
@@ -210,29 +210,32 @@ void Traversal::apply_needed(const NodePtr& node, Gradients gradients) {
   bool has_needed = false, has_rest = false;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (!edges[i].node) continue;
-    wanted[i] = needed_.count(edges[i].node.get()) > 0;
+    wanted[i] = leads_to_capture(edges[i]);
     (wanted[i] ? has_needed : has_rest) = true;
   }
   if (is_end(*node) && !has_needed) return node->release();
   if (has_rest) with_rest_.push_back(node);
   auto* op = dynamic_cast<OpNode*>(node.get());
-  if (has_rest && (op != nullptr || !has_needed)) rests_[node.get()].gradients = gradients;
+  State& state = state_of(node);
+  state.has_rest = has_rest;
+  if (has_rest && (op != nullptr || !has_needed)) state.rest.gradients = gradients;
   if (!has_needed) return;
   Gradients results = op != nullptr ? op->apply_for(std::move(gradients), wanted)
                                     : node->apply(std::move(gradients));
   for (auto& hook : std::vector(node->post_hooks())) hook(results);
-  if (has_rest && op == nullptr) rests_[node.get()] = {{}, results, true};
+  if (has_rest && op == nullptr) state_of(node).rest = {{}, results, true};
   if (!has_rest) node->release();
   send_results(*node, std::move(results), wanted);
 }
 
 void Traversal::apply_rest(const NodePtr& node) {
-  Rest rest = std::move(rests_.at(node.get()));
-  rests_.erase(node.get());
+  State& state = state_of(node);
+  Rest rest = std::exchange(state.rest, {});
+  state.has_rest = false;
   const std::vector<Edge>& edges = node->edges();
   Mask wanted(edges.size(), false);
   for (std::size_t i = 0; i < edges.size(); ++i)
-    wanted[i] = edges[i].node && needed_.count(edges[i].node.get()) == 0;
+    wanted[i] = edges[i].node && !leads_to_capture(edges[i]);
   BackwardSpan span(node.get());
   if (!rest.has_results) {
     auto* op = dynamic_cast<OpNode*>(node.get());
@@ -244,7 +247,7 @@ void Traversal::apply_rest(const NodePtr& node) {
 }
 
 void Traversal::send_results(const Node& node, Gradients results, const Mask& wanted) {
-  std::vector<Edge> edges = node.edges();
+  const std::vector<Edge>& edges = node.edges();
   results.resize(edges.size());
   for (std::size_t i = 0; i < edges.size(); ++i)
     if (edges[i].node && (wanted.empty() || wanted[i])) send(edges[i], std::move(results[i]), node);
@@ -257,24 +260,26 @@ void Traversal::pass_on(const NodePtr& node, Gradients parts) {
   if (!options_.retain_graph) node->release();
   if (!edge.node) return;
   if (parts.empty()) parts.emplace_back();
-  dependencies_[edge.node.get()] += parts.size() - 1;
+  state_of(edge.node).dependencies += parts.size() - 1;
   for (Tensor& part : parts) send(edge, std::move(part), *node);
 }
 
 void Traversal::send(const Edge& edge, Tensor gradient, const Node& from) {
   Node& node = *edge.node;
-  if (is_needed(&node)) {
+  State& state = state_of(edge.node);
+  bool is_needed = this->is_needed(state);
+  if (is_needed) {
     KeepUnrounded scope(node.takes_unrounded());
     gradient = checked(gradient, edge, from);
     if (node.passes_on()) {
-      if (gradient.is_defined()) passing_[&node].push_back(gradient);
+      if (gradient.is_defined()) state.passing.push_back(gradient);
     } else {
-      Gradients& inputs = waiting_[&node];
+      Gradients& inputs = state.waiting;
       inputs.resize(node.output_types().size());
       inputs[edge.output] = added(inputs[edge.output], gradient);
     }
   }
-  if (--dependencies_[&node] == 0 && is_needed(&node)) ready_.push({node.sequence(), edge.node});
+  if (--state.dependencies == 0 && is_needed) ready_.push({node.sequence(), edge.node});
 }
 
 }  // namespace simmesh

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <queue>
-#include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "core/autograd/node.h"
@@ -19,7 +19,7 @@ struct GradientRoot {
 };
 
 // Traversal is one backward pass over the tape, whole or in two parts. Nodes that are ready run
-// latest-made first, leaves before all others. Maps by address are only looked up, never walked.
+// latest-made first, leaves before all others.
 class Traversal {
  public:
   struct Options {
@@ -60,10 +60,20 @@ class Traversal {
     Gradients results;
     bool has_results = false;
   };
+  // The pass's own state of a node.
+  struct State {
+    std::size_t dependencies = 0;  // nodes that have yet to send it a gradient
+    Gradients waiting;
+    Gradients passing;  // parts for a node that passes them on
+    Rest rest;
+    bool has_rest = false;
+    bool is_seen = false;
+    bool leads_to_capture = false;
+  };
   // One flag an edge; none stands for all.
   using Mask = std::vector<char>;
 
-  void run_ready();
+  void start();
   void count_dependencies();
   void find_needed(const std::vector<NodePtr>& nodes);
   void process(const NodePtr& node);
@@ -75,25 +85,25 @@ class Traversal {
   void send(const Edge& edge, Tensor gradient, const Node& from);
   bool sums_parts(Node& node) const;
   bool is_end(Node& node) const;
-  bool is_needed(Node* node) const {
-    if (options_.is_split) return runs_rest_ != (needed_.count(node) > 0);
-    return places_.empty() || needed_.count(node) > 0;
+  bool is_needed(const State& state) const {
+    if (options_.is_split) return runs_rest_ != state.leads_to_capture;
+    return places_.empty() || state.leads_to_capture;
+  }
+  State& state_of(const NodePtr& node) { return states_[node.get()]; }
+  bool leads_to_capture(const Edge& edge) {
+    return edge.node && state_of(edge.node).leads_to_capture;
   }
 
   Options options_;
   bool is_counted_ = false;
   bool runs_rest_ = false;
   std::vector<NodePtr> roots_;
-  std::map<Node*, std::size_t> dependencies_;
-  std::map<Node*, Gradients> waiting_;
-  std::map<Node*, Gradients> passing_;  // parts for a node that passes them on
-  std::map<Node*, Rest> rests_;
-  std::vector<NodePtr> with_rest_;  // in the order in which they ran
+  std::unordered_map<Node*, State> states_;  // only looked up, never walked
+  std::vector<NodePtr> with_rest_;           // in the order in which they ran
   std::priority_queue<Ready> ready_;
   std::map<Place, std::size_t> places_;
   std::vector<bool> accumulates_;
   Gradients captured_;
-  std::set<Node*> needed_;
 };
 
 }  // namespace simmesh

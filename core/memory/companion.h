@@ -34,6 +34,9 @@ class Companion : public boost::intrusive_ref_counter<Companion> {
  public:
   virtual ~Companion() = default;
 
+  // is_same is true if another one is known to say the same of each byte.
+  virtual bool is_same(const Companion& other) const = 0;
+
   // slice returns the companion of a range of bytes, as for a buffer that begins there.
   virtual CompanionPtr slice(const ByteRange& range) const = 0;
 

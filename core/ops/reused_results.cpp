@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "core/clock/clock.h"
@@ -14,11 +13,12 @@ namespace simmesh {
 
 namespace {
 
-struct ActiveLine {
+struct Active {
   ReusedResults::Line* line = nullptr;
+  ReusedReductions* reductions = nullptr;
 };
 
-ReusedResults::Line*& active_line() { return local_state<ActiveLine>().line; }
+ReusedResults::Line*& active_line() { return local_state<Active>().line; }
 
 // A zero differs from a negative one.
 bool is_same_value(const AttributeValue& a, const AttributeValue& b) {
@@ -35,16 +35,10 @@ bool are_same(const Attributes& a, const Attributes& b) {
                     });
 }
 
-bool are_same(const Arithmetic& a, const Arithmetic& b) {
-  return a.mode() == b.mode() && a.nccl_ring().channels == b.nccl_ring().channels &&
-         a.nccl_ring().chunk_bytes == b.nccl_ring().chunk_bytes &&
-         a.nccl_tree().ranks_per_host == b.nccl_tree().ranks_per_host &&
-         a.nccl_tree().channels == b.nccl_tree().channels;
-}
-
-std::size_t begin_in_buffer(const Tensor& tensor) {
-  return tensor.storage()->buffer_offset() +
-         std::size_t(tensor.storage_offset()) * bytes_per_element(tensor.dtype());
+void prefetch(const void* begin, std::size_t bytes) {
+  constexpr std::size_t line_bytes = 64;
+  for (std::size_t at = 0; at < bytes; at += line_bytes)
+    __builtin_prefetch(static_cast<const std::byte*>(begin) + at);
 }
 
 bool is_plain(const Tensor& tensor) {
@@ -54,7 +48,7 @@ bool is_plain(const Tensor& tensor) {
 
 }  // namespace
 
-ReusedResults::ReusedResults(std::size_t ranks, std::size_t bytes_max) {
+ReusedResults::ReusedResults(std::size_t ranks, std::size_t bytes_max) : reductions_(bytes_max) {
   for (std::size_t rank = 0; rank < ranks; ++rank)
     lines_.push_back(std::make_unique<Line>(bytes_max / ranks));
 }
@@ -62,7 +56,7 @@ ReusedResults::ReusedResults(std::size_t ranks, std::size_t bytes_max) {
 ReusedResults::~ReusedResults() = default;
 
 std::uint64_t ReusedResults::reused() const {
-  std::uint64_t all = 0;
+  std::uint64_t all = reductions_.reused();
   for (const auto& line : lines_) all += line->reused();
   return all;
 }
@@ -71,45 +65,17 @@ ReusedResults::Scope::Scope(ReusedResults& results) {
   if (Clock::active() || OpObserver::active() || DataMode::shapes_only()) return;
   Line& line = *results.lines_[this_rank().id()];
   line.begin();
-  active_line() = &line;
+  local_state<Active>() = {&line, &results.reductions_};
 }
 
-ReusedResults::Scope::~Scope() { active_line() = nullptr; }
+ReusedResults::Scope::~Scope() { local_state<Active>() = {}; }
+
+ReusedReductions* ReusedReductions::active() { return local_state<Active>().reductions; }
 
 ReusedResults::Line* ReusedResults::Line::active() { return active_line(); }
 
 ReusedResults::Line::Pause::Pause() : hidden_(std::exchange(active_line(), nullptr)) {}
 ReusedResults::Line::Pause::~Pause() { active_line() = hidden_; }
-
-ReusedResults::Line::Array::Array(const Tensor& tensor) {
-  if (!tensor.is_defined()) return;
-  buffer = tensor.storage()->buffer();
-  begin = begin_in_buffer(tensor);
-  shape = tensor.shape();
-  strides = tensor.strides();
-  dtype = tensor.dtype();
-}
-
-// The buffer that is kept has two owners, so nobody has written it since.
-bool ReusedResults::Line::Array::has_bits_of(const Tensor& tensor) const {
-  if (!tensor.is_defined()) return buffer == nullptr;
-  if (!buffer || tensor.dtype() != dtype || tensor.shape() != shape || tensor.strides() != strides)
-    return false;
-  const BufferPtr& other = tensor.storage()->buffer();
-  std::size_t other_begin = begin_in_buffer(tensor);
-  if (other == buffer && other_begin == begin) return true;
-  return !other->companion() && !buffer->companion() &&
-         std::memcmp(buffer->data() + begin, other->data() + other_begin, span()) == 0;
-}
-
-std::size_t ReusedResults::Line::Array::span() const {
-  std::size_t last = 0;
-  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-    if (shape[dim] == 0) return 0;
-    last += std::size_t(shape[dim] - 1) * std::size_t(strides[dim]);
-  }
-  return (last + 1) * bytes_per_element(dtype);
-}
 
 void ReusedResults::Line::begin() {
   next_ = 0;
@@ -119,13 +85,14 @@ void ReusedResults::Line::begin() {
 bool ReusedResults::Line::is_same(const Entry& entry, const ComputedOp& computed) {
   const ComputeMode& mode = compute_mode();
   return entry.flags == computed.flags && entry.keeps_unrounded == mode.keeps_unrounded &&
-         are_same(entry.arithmetic, current_arithmetic(mode)) &&
+         entry.arithmetic == current_arithmetic(mode) &&
          are_same(entry.attributes, computed.attributes) &&
          std::equal(entry.types.begin(), entry.types.end(), computed.types.begin(),
                     computed.types.end()) &&
          std::equal(entry.operands.begin(), entry.operands.end(), computed.operands.begin(),
-                    computed.operands.end(),
-                    [](const Array& known, const Tensor& now) { return known.has_bits_of(now); });
+                    computed.operands.end(), [](const KeptOperand& known, const Tensor& now) {
+                      return known.has_bits_of(now);
+                    });
 }
 
 std::vector<Tensor> ReusedResults::Line::tensors_of(const Entry& entry) {
@@ -139,6 +106,21 @@ std::vector<Tensor> ReusedResults::Line::tensors_of(const Entry& entry) {
                            result.shape, result.strides, result.offset);
   }
   return tensors;
+}
+
+// The memory of an entry is out of the cache after a run of all ranks. It is fetched step by step
+// while the program goes on: first the entry, then its lists, then what these name.
+void ReusedResults::Line::fetch_ahead() const {
+  if (next_ + 3 < entries_.size()) prefetch(&entries_[next_ + 3], sizeof(Entry));
+  if (next_ + 2 < entries_.size()) {
+    const Entry& entry = entries_[next_ + 2];
+    prefetch(entry.operands.data(), entry.operands.size() * sizeof(KeptOperand));
+    prefetch(entry.results.data(), entry.results.size() * sizeof(Result));
+    prefetch(entry.types.data(), entry.types.size() * sizeof(TensorType));
+  }
+  if (next_ + 1 < entries_.size())
+    for (const Result& result : entries_[next_ + 1].results)
+      prefetch(result.buffer.get(), sizeof(Buffer));
 }
 
 ReusedResults::Line::Next ReusedResults::Line::go_on(const ComputedOp& computed) {
@@ -158,6 +140,7 @@ ReusedResults::Line::Next ReusedResults::Line::go_on(const ComputedOp& computed)
     if (!std::all_of(computed.operands.begin(), computed.operands.end(), is_plain)) return {};
     return {.place = place};
   }
+  fetch_ahead();
   const Entry& entry = entries_[next_++];
   is_in_step_ = entry.op == &computed.op && entry.part == computed.part;
   if (!is_in_step_ || !entry.has_results) return {};

@@ -8,7 +8,9 @@
 
 #include "core/engine/options/arithmetic.h"
 #include "core/engine/ranks/rank.h"
+#include "core/ops/kept_operand.h"
 #include "core/ops/op.h"
+#include "core/ops/reused_reductions.h"
 
 namespace simmesh {
 
@@ -27,9 +29,9 @@ struct ComputedOp {
 
 // ReusedResults has the results of the ranks of a program that is run many times, as by an
 // exploration: what a rank computes again at the same place of its program, from operands of the
-// same bits, is taken from the first run that did so, without computing. A World's runs get the
-// same tensors and hashes as without it; only buffers, and the temporary tensors of gradient rules,
-// are fewer.
+// same bits, is taken from the first run that did so, without computing. So are reductions of
+// operands of the same bits, by whichever rank. A World's runs get the same tensors and hashes as
+// without it; only buffers, and the temporary tensors of gradient rules, are fewer.
 //
 //   ReusedResults results(world.ranks(), 256 << 20);
 //   world.run([&](Rank& rank) {
@@ -37,13 +39,14 @@ struct ComputedOp {
 //     train(rank);
 //   });
 //
-// One World at a time uses it. Each rank only uses its own part, so its threads need no lock.
+// One World at a time uses it. Each rank only uses its own part, so its threads need no lock; the
+// reductions have one.
 class ReusedResults {
  public:
   class Line;
 
-  // bytes_max bounds the bytes of the buffers that are kept. What comes later is computed in each
-  // run.
+  // bytes_max bounds the bytes of the buffers that are kept, those of reductions apart. What comes
+  // later is computed in each run.
   ReusedResults(std::size_t ranks, std::size_t bytes_max);
   ~ReusedResults();
   ReusedResults(const ReusedResults&) = delete;
@@ -59,11 +62,12 @@ class ReusedResults {
     Scope& operator=(const Scope&) = delete;
   };
 
-  // reused counts the computations that were not made again, in all runs so far.
+  // reused counts the computations and reductions that were not made again, in all runs so far.
   std::uint64_t reused() const;
 
  private:
   std::vector<std::unique_ptr<Line>> lines_;  // by rank
+  ReusedReductions reductions_;
 };
 
 // Line is the computations of one rank in the order of its program, and how far a run has come.
@@ -111,18 +115,6 @@ class ReusedResults::Line {
     std::optional<std::size_t> place;
     bool has_other_operands = false;
   };
-  // Array is the elements of a tensor.
-  struct Array {
-    explicit Array(const Tensor& tensor);
-    bool has_bits_of(const Tensor& tensor) const;
-    std::size_t span() const;  // bytes from the first element to the last one
-
-    BufferPtr buffer;  // null for an undefined tensor
-    std::size_t begin = 0;
-    Shape shape;
-    Strides strides;
-    DType dtype = DType::float32;
-  };
   struct Result {
     BufferPtr buffer;  // null for an undefined tensor
     std::size_t begin = 0, bytes = 0;
@@ -139,7 +131,7 @@ class ReusedResults::Line {
     std::uint64_t flags;
     Arithmetic arithmetic;
     Attributes attributes;
-    std::vector<Array> operands;
+    std::vector<KeptOperand> operands;
     TensorTypes types;
     std::vector<Result> results;
     std::size_t bytes = 0;  // of operands and results
@@ -148,6 +140,7 @@ class ReusedResults::Line {
   static bool is_same(const Entry& entry, const ComputedOp& computed);
   static std::vector<Tensor> tensors_of(const Entry& entry);
   Next go_on(const ComputedOp& computed);
+  void fetch_ahead() const;
   void keep(std::size_t place, const ComputedOp& computed, gsl::span<const Tensor> results);
 
   std::size_t bytes_max_, bytes_ = 0;

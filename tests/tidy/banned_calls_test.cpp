@@ -57,10 +57,10 @@ const std::vector<Ban> bans = {
      // The buffers of all ranks are in one memory, and labels of places in one table, whatever
      // thread a rank is on. Any rank reads and writes files while others run, and a trace is
      // unpacked beside parsing it, before there are ranks. A record of a rank's tensors is written
-     // by the member of a collective that comes last.
+     // by the member of a collective that comes last, and so are the reductions that runs share.
      {"core/engine/", "core/arithmetic/companions/exact_record.", "core/memory/physical_memory.",
-      "core/check/call_site.", "core/check/start_threads.", "zero/stage3/file_store.",
-      "checkpoint/store/", "replay/read/read_ahead."}},
+      "core/ops/reused_reductions.", "core/check/call_site.", "core/check/start_threads.",
+      "zero/stage3/file_store.", "checkpoint/store/", "replay/read/read_ahead."}},
     {{"thread_local"},
      "fiber-local state: a thread runs many ranks",
      // Scratch memory is used only within one call, in which no fiber switches.

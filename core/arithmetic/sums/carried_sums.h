@@ -55,6 +55,9 @@ class CarriedSums {
   // rounded returns one value, rounded once to the dtype.
   double rounded(std::int64_t i, DType dtype) const;
 
+  // Two of the same digits are equal; equal sums may have other digits.
+  bool operator==(const CarriedSums&) const = default;
+
  private:
   friend class DigitSums;
 

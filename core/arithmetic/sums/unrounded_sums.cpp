@@ -104,6 +104,12 @@ SumRuns runs_outside(const SumRuns& runs, const std::vector<Bytes>& ranges) {
 
 }  // namespace
 
+bool SumRun::operator==(const SumRun& other) const {
+  return begin == other.begin && count == other.count && element_bytes == other.element_bytes &&
+         first == other.first && is_root == other.is_root &&
+         (sums == other.sums || *sums == *other.sums);
+}
+
 std::optional<SumRun> SumRun::within(std::int64_t from, std::int64_t to) const {
   std::int64_t skipped = std::max<std::int64_t>(from - begin + element_bytes - 1, 0);
   skipped /= element_bytes;

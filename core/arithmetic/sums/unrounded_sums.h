@@ -21,6 +21,7 @@ struct SumRun {
   std::int64_t first;
   bool is_root = false;
 
+  bool operator==(const SumRun& other) const;
   std::int64_t end() const { return begin + count * element_bytes; }
   // within returns the part of the run in a range of bytes, if any.
   std::optional<SumRun> within(std::int64_t from, std::int64_t to) const;
@@ -43,6 +44,9 @@ class UnroundedSums final : public Companion {
 
   const SumRuns& runs() const { return runs_; }
 
+  bool is_same(const Companion& other) const override {
+    return runs_ == static_cast<const UnroundedSums&>(other).runs_;
+  }
   CompanionPtr slice(const ByteRange& range) const override;
   CompanionPtr without(const ByteRange& range) const override;
   CompanionPtr with_copy(const CompanionPtr& before, const ElementPlaces& source,

@@ -34,11 +34,13 @@ class Arithmetic {
   struct NcclRing {
     std::int64_t channels = 1;
     std::int64_t chunk_bytes = std::int64_t(2) << 20;
+    bool operator==(const NcclRing&) const = default;
   };
   // NcclTree has the hosts of the ranks of NCCL's trees: that many ranks on each, in rank order.
   struct NcclTree {
     std::int64_t ranks_per_host = 8;
     std::int64_t channels = 1;
+    bool operator==(const NcclTree&) const = default;
   };
 
   static Arithmetic canonical() { return Arithmetic(Mode::canonical); }
@@ -64,6 +66,8 @@ class Arithmetic {
   // nccl_ring and nccl_tree return the options of the modes of these names.
   const NcclRing& nccl_ring() const { return nccl_ring_; }
   const NcclTree& nccl_tree() const { return nccl_tree_; }
+
+  bool operator==(const Arithmetic&) const = default;
 
  private:
   explicit Arithmetic(Mode mode) : mode_(mode) {}

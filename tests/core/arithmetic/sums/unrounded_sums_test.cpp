@@ -38,6 +38,24 @@ TEST(UnroundedSums, ARunIsCutAtWholeElements) {
   EXPECT_EQ(run.within(0, 100)->count, 4);
 }
 
+// If this fails, two buffers of the same elements are taken for one another although other sums are
+// behind them.
+TEST(UnroundedSums, AreTheSameByPlaceAndDigits) {
+  EXPECT_TRUE(two_runs()->is_same(*two_runs()));
+  SumRun apart = run_of(0, 4, 10);
+  apart.sums = std::make_shared<const CarriedSums>(CarriedSums::zeros(100));
+  CompanionPtr one = UnroundedSums::make({run_of(0, 4, 10)});
+  EXPECT_TRUE(one->is_same(*UnroundedSums::make({apart})));
+  apart.sums = std::make_shared<const CarriedSums>(CarriedSums::of_digits({1, 2}, 2, 0));
+  EXPECT_FALSE(one->is_same(*UnroundedSums::make({apart})));
+  EXPECT_FALSE(one->is_same(*two_runs()));
+  EXPECT_FALSE(one->is_same(*UnroundedSums::make({run_of(4, 4, 10)})));
+  EXPECT_FALSE(one->is_same(*UnroundedSums::make({run_of(0, 4, 11)})));
+  SumRun root = run_of(0, 4, 10);
+  root.is_root = true;
+  EXPECT_FALSE(one->is_same(*UnroundedSums::make({root})));
+}
+
 // If this fails, sums stay behind elements that were written, and their old values come back.
 TEST(UnroundedSums, WhatIsWrittenLosesItsSums) {
   EXPECT_EQ(shown(UnroundedSums::make({})), "none");

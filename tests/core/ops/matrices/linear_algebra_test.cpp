@@ -20,7 +20,7 @@ namespace {
 
 // For matrices of up to 8 with elements below one, products of the factors are off by some dozens
 // of roundings of 2^-53 each.
-constexpr double bound = 0x1p-44;
+constexpr double solution_bound = 0x1p-44;
 
 double distance(const Tensor& a, const Tensor& b) {
   Tensor difference = sub(a, b).contiguous();
@@ -42,7 +42,7 @@ TEST(LinearAlgebra, CholeskyFactorsAreLowerTriangular) {
   Tensor a = random(Shape{2, 5, 5}, 1);
   Tensor definite = add(matmul(a, adjoint(a)), eye(5, {}, DType::float64));
   Tensor l = cholesky(definite);
-  EXPECT_LT(distance(matmul(l, adjoint(l)), definite), bound);
+  EXPECT_LT(distance(matmul(l, adjoint(l)), definite), solution_bound);
   EXPECT_TRUE(same_bits(l, tril(l)));
   EXPECT_THROW(cholesky(neg(definite)), Error);
   EXPECT_THROW(cholesky(random(Shape{2, 3}, 1)), Error);
@@ -51,8 +51,9 @@ TEST(LinearAlgebra, CholeskyFactorsAreLowerTriangular) {
 TEST(LinearAlgebra, SolveInverseAndDet) {
   Tensor a = add(random(Shape{3, 4, 4}, 2), mul(eye(4, {}, DType::float64), 3)),
          b = random(Shape{3, 4, 2}, 3);
-  EXPECT_LT(distance(matmul(a, solve(a, b)), b), bound);
-  EXPECT_LT(distance(matmul(a, inverse(a)), expand(eye(4, {}, DType::float64), {3, 4, 4})), bound);
+  EXPECT_LT(distance(matmul(a, solve(a, b)), b), solution_bound);
+  EXPECT_LT(distance(matmul(a, inverse(a)), expand(eye(4, {}, DType::float64), {3, 4, 4})),
+            solution_bound);
   EXPECT_EQ(to_string(det(tensor_of<float>({2, 2}, {0, 2, 3, 4}))), "float32[] {-6}");
   EXPECT_EQ(to_string(det(tensor_of<float>({2, 2}, {1, 2, 2, 4}))), "float32[] {0}");
   EXPECT_EQ(to_string(det(empty({0, 0}, DType::float32))), "float32[] {1}");
@@ -65,8 +66,8 @@ TEST(LinearAlgebra, QrOfTallAndWideMatrices) {
   for (const Shape& shape : {Shape{5, 3}, Shape{3, 5}, Shape{4, 4}, Shape{1, 3}, Shape{3, 1}}) {
     Tensor a = random(shape, 4);
     auto [q, r] = qr(a);
-    EXPECT_LT(distance(mm(q, r), a), bound);
-    EXPECT_LT(distance(mm(t(q), q), eye(q.size(1), {}, DType::float64)), bound);
+    EXPECT_LT(distance(mm(q, r), a), solution_bound);
+    EXPECT_LT(distance(mm(t(q), q), eye(q.size(1), {}, DType::float64)), solution_bound);
     EXPECT_TRUE(same_bits(r, triu(r)));
   }
 }
@@ -74,10 +75,10 @@ TEST(LinearAlgebra, QrOfTallAndWideMatrices) {
 TEST(LinearAlgebra, EighSortsItsValues) {
   Tensor a = symmetric(Shape{2, 6, 6}, 5);
   auto [values, vectors] = eigh(a);
-  EXPECT_LT(distance(matmul(a, vectors), mul(vectors, unsqueeze(values, -2))), bound);
+  EXPECT_LT(distance(matmul(a, vectors), mul(vectors, unsqueeze(values, -2))), solution_bound);
   EXPECT_LT(
       distance(matmul(adjoint(vectors), vectors), expand(eye(6, {}, DType::float64), {2, 6, 6})),
-      bound);
+      solution_bound);
   for (std::int64_t i = 1; i < 6; ++i)
     EXPECT_LE(values.values<double>()[std::size_t(i - 1)], values.values<double>()[std::size_t(i)]);
   EXPECT_EQ(to_string(eigh(eye(2)).values), "float32[2] {1, 1}");

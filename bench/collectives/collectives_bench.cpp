@@ -49,6 +49,8 @@ BENCHMARK(all_reduce_256_floats)
     ->Arg(1024)
     ->UseManualTime()
     ->Iterations(5)
+    ->Repetitions(5)
+    ->DisplayAggregatesOnly()
     ->Unit(benchmark::kMicrosecond);
 
 constexpr std::int64_t operand_bytes = std::int64_t(16) << 20;

@@ -37,6 +37,7 @@ BENCHMARK(explore_schedules)
     ->ArgNames({"gate", "reuse"})
     ->ArgsProduct({{0, 1}, {1, 0}})
     ->Iterations(1)
+    ->Repetitions(3)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -58,7 +58,7 @@ def plain_name(name: str) -> str:
 
 def read_benchmarks(source: str, text: str) -> dict[str, float]:
     """Times in microseconds and counters, of what Google Benchmark wrote. Of several repetitions
-    the smallest time counts.
+    the one of the smallest time counts.
     """
     values: dict[str, float] = {}
     for entry in json.loads(text)["benchmarks"] if text.strip() else []:
@@ -66,7 +66,9 @@ def read_benchmarks(source: str, text: str) -> dict[str, float]:
             continue
         name = f"{source}: {plain_name(entry['name'])}"
         us = entry["real_time"] * MICROSECONDS[entry["time_unit"]]
-        values[name] = min(us, values.get(name, us))
+        if us > values.get(name, us):
+            continue
+        values[name] = us
         for counter, value in entry.items():
             if counter not in OWN_KEYS and isinstance(value, (int, float)):
                 values[f"{name} {counter}"] = float(value)

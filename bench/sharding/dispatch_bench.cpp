@@ -101,12 +101,16 @@ void register_dispatch() {
         ->Arg(8)
         ->UseManualTime()
         ->Iterations(5)
+        ->Repetitions(5)
+        ->DisplayAggregatesOnly()
         ->Unit(benchmark::kMicrosecond);
   benchmark::RegisterBenchmark("dispatch_cold/add_S0_S0", miss)
       ->ArgName("world")
       ->Arg(8)
       ->UseManualTime()
       ->Iterations(5)
+      ->Repetitions(5)
+      ->DisplayAggregatesOnly()
       ->Unit(benchmark::kMicrosecond);
 }
 

@@ -57,6 +57,8 @@ void register_all() {
         ->Arg(512)
         ->UseManualTime()
         ->Iterations(5)
+        ->Repetitions(5)
+        ->DisplayAggregatesOnly()
         ->Unit(benchmark::kMicrosecond);
 }
 

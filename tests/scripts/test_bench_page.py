@@ -37,12 +37,15 @@ def test_benchmarks_are_read_with_their_counters() -> None:
     entries = [
         {"name": "sum/ranks:8/iterations:5/manual_time", "real_time": 2.0, "time_unit": "ms",
          "cpu_time": 1.0, "iterations": 5, "ratio": 3.5},
-        {"name": "sum/ranks:8/iterations:5/manual_time", "real_time": 1.5, "time_unit": "ms"},
+        {"name": "sum/ranks:8/iterations:5/manual_time", "real_time": 1.5, "time_unit": "ms",
+         "ratio": 4.5},
+        {"name": "sum/ranks:8/iterations:5/manual_time", "real_time": 1.7, "time_unit": "ms",
+         "ratio": 2.5},
         {"name": "bad", "real_time": 1.0, "time_unit": "ms", "error_occurred": True},
         {"name": "mean", "real_time": 1.0, "time_unit": "ms", "run_type": "aggregate"},
     ]  # fmt: skip
     assert read_benchmarks("b", json.dumps({"benchmarks": entries})) == {
-        "b: sum/ranks:8": 1500.0, "b: sum/ranks:8 ratio": 3.5,
+        "b: sum/ranks:8": 1500.0, "b: sum/ranks:8 ratio": 4.5,
     }  # fmt: skip
     assert read_benchmarks("b", "") == {}
 

@@ -82,6 +82,7 @@ StrategyRows filled_rows(StrategyRows rows, const StrategyRequest& call,
   if (!has_replicated) rows.insert(rows.begin(), replicated_row(rows, call));
   std::vector<Placement> kinds = kinds_seen(given);
   StrategyRows result;
+  result.reserve(rows.size() * std::max<std::size_t>(kinds.size(), 1));
   for (StrategyRow& row : rows) {
     if (!has_shard(row)) {
       result.push_back(std::move(row));

@@ -129,14 +129,15 @@ StrategyRows claimed_rules(const WholeCall& call, const InputCandidates& candida
 std::vector<MeshPlacements> claimed_over_mesh(const WholeCall& call, const StrategyRows& rules,
                                               DimSpan mesh_shape) {
   std::vector<MeshPlacements> claimed;
+  PropagationRequest request{.op = &call.op,
+                             .attributes = call.attributes,
+                             .inputs = call.input_types,
+                             .given = {},
+                             .mesh_shape = Dims(mesh_shape.begin(), mesh_shape.end()),
+                             .out = {}};
   for (const StrategyRow& outer : rules)
     for (const StrategyRow& inner : rules) {
-      PropagationRequest request{.op = &call.op,
-                                 .attributes = call.attributes,
-                                 .inputs = call.input_types,
-                                 .given = {},
-                                 .mesh_shape = Dims(mesh_shape.begin(), mesh_shape.end()),
-                                 .out = {}};
+      request.given.clear();
       MeshPlacements lists;
       for (std::size_t i = 0; i < call.input_types.size(); ++i) {
         bool has = call.input_types[i].is_defined;

@@ -1,5 +1,6 @@
 #include "sharding/validate/crafted_pieces.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/check/check.h"
@@ -32,11 +33,10 @@ class Draw {
 
 template <class T>
 T unit_of(gsl::span<const T> values) {
-  for (T unit : {T(2520) * T(2520), T(2520)}) {
-    bool divides = true;
-    for (T value : values) divides = divides && T(std::int64_t(value / unit)) * unit == value;
-    if (divides) return unit;
-  }
+  for (T unit : {T(2520) * T(2520), T(2520)})
+    if (std::all_of(values.data(), values.data() + values.size(),
+                    [unit](T value) { return T(std::int64_t(value / unit)) * unit == value; }))
+      return unit;
   return T(1);
 }
 
@@ -57,9 +57,9 @@ void craft_sum(T value, T unit, bool averages, const Draw& draw, gsl::span<T> ou
 
 template <class T>
 void craft_extreme(T value, T sign, const Draw& draw, gsl::span<T> out) {
+  std::int64_t owner = draw.owner();
   for (std::int64_t rank = 0; rank < draw.ranks(); ++rank)
-    out[std::size_t(rank)] =
-        rank == draw.owner() ? value : value - sign * T(1 + draw.below(19, rank));
+    out[std::size_t(rank)] = rank == owner ? value : value - sign * T(1 + draw.below(19, rank));
 }
 
 template <class T>
@@ -81,7 +81,7 @@ void craft_product(T value, const Draw& draw, gsl::span<T> out) {
 
 // Some bits of a random word are added to (or taken from) each rank, each bit not on all ranks.
 void craft_bits(std::int64_t value, ReduceOp op, const Draw& draw, gsl::span<std::int64_t> out) {
-  std::int64_t common = op == ReduceOp::bxor ? 0 : -1, mixed = 0;
+  std::int64_t common = op == ReduceOp::bxor ? 0 : -1, mixed = 0, owner = draw.owner();
   for (std::int64_t rank = 0; rank < draw.ranks(); ++rank) {
     std::int64_t noise = draw.below(256, rank);
     common &= noise;
@@ -91,10 +91,10 @@ void craft_bits(std::int64_t value, ReduceOp op, const Draw& draw, gsl::span<std
   for (std::int64_t rank = 0; rank < draw.ranks(); ++rank) {
     std::int64_t& piece = out[std::size_t(rank)];
     if (op == ReduceOp::bxor) {
-      if (rank == draw.owner()) piece ^= mixed ^ value;
+      if (rank == owner) piece ^= mixed ^ value;
       continue;
     }
-    if (rank == draw.owner()) piece &= ~common;
+    if (rank == owner) piece &= ~common;
     piece = op == ReduceOp::band ? value | piece : value & ~piece;
   }
 }
@@ -117,18 +117,19 @@ void craft_truth(bool value, ReduceOp op, const Draw& draw, gsl::span<bool> out)
   bool is_any = op == ReduceOp::sum || op == ReduceOp::max || op == ReduceOp::bor;
   bool is_exclusive = op == ReduceOp::bxor;
   bool mixed = false;
+  std::int64_t owner = draw.owner();
   for (std::int64_t rank = 0; rank < draw.ranks(); ++rank) {
     bool noise = draw.below(2, rank) != 0;
     // Adds noise that decides nothing: true for "all" of a true element, false for "any" of a false
     // one.
     bool piece = is_exclusive ? noise : is_any ? value && noise : value || noise;
-    if (rank == draw.owner() && !is_exclusive) piece = value;
+    if (rank == owner && !is_exclusive) piece = value;
     mixed ^= piece;
     out[std::size_t(rank)] = piece;
   }
   if (is_exclusive && mixed != value) {
-    bool& owner = out[std::size_t(draw.owner())];
-    owner = !owner;
+    bool& of_owner = out[std::size_t(owner)];
+    of_owner = !of_owner;
   }
 }
 

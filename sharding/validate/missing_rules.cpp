@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 #include "core/check/check.h"
 #include "core/check/error.h"
@@ -84,6 +85,50 @@ struct MissingRules::Trial {
   mutable std::vector<std::vector<std::vector<Tensor>>> known_shards = {};
   // By input and choice; empty for an absent input.
   std::vector<std::vector<const std::vector<Tensor>*>> pieces = {};
+  // By input and choice: the first choice whose pieces have the same shapes on each rank.
+  std::vector<std::vector<std::size_t>> of_same_shapes = {};
+  // True where the op refuses the shapes of a combination; by the choices in of_same_shapes.
+  mutable std::map<Choices, bool> refused = {};
+
+  // Makes the pieces of an input known.
+  void add(std::size_t input, std::size_t choice, const std::vector<Tensor>& of_ranks) {
+    pieces[input][choice] = &of_ranks;
+    std::size_t first = 0;
+    while (first < choice &&
+           !(pieces[input][first] && have_shapes(*pieces[input][first], of_ranks)))
+      ++first;
+    of_same_shapes[input][choice] = first;
+  }
+
+  static bool have_shapes(gsl::span<const Tensor> a, gsl::span<const Tensor> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Tensor& x, const Tensor& y) { return x.shape() == y.shape(); });
+  }
+
+  // Returns true if the op refuses the shapes of some rank's pieces. Many combinations have the
+  // same shapes: copies and all operands of partial tensors. So each shapes are asked for once.
+  bool refuses_shapes(gsl::span<const std::size_t> choices) const {
+    Choices alike(choices.size());
+    for (std::size_t i = 0; i < choices.size(); ++i)
+      if (!pieces[i].empty()) alike[i] = of_same_shapes[i][choices[i]];
+    auto [known, is_new] = refused.try_emplace(std::move(alike), false);
+    if (is_new) known->second = refuses_shapes_of_ranks(choices);
+    return known->second;
+  }
+
+  bool refuses_shapes_of_ranks(gsl::span<const std::size_t> choices) const {
+    TensorTypes types = call.input_types;
+    try {
+      for (std::size_t rank = 0; rank < world.ranks(); ++rank) {
+        for (std::size_t i = 0; i < choices.size(); ++i)
+          if (!pieces[i].empty()) types[i].shape = (*pieces[i][choices[i]])[rank].shape();
+        infer_types(call.op, types, call.attributes);
+      }
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  }
 
   // Returns the pieces of an output, by rank; none where it can't be cut so.
   const std::vector<Tensor>& shards(std::size_t output, std::size_t candidate,
@@ -232,14 +277,18 @@ void MissingRules::judge(const WholeCall& call, const InputCandidates& candidate
   watch_outputs(call);
   Trial trial{call, world, crafted};
   for (const auto& list : outputs_) trial.known_shards.emplace_back(list.size());
-  for (const auto& list : tried_) trial.pieces.emplace_back(list.size(), nullptr);
+  for (const auto& list : tried_) {
+    trial.pieces.emplace_back(list.size(), nullptr);
+    trial.of_same_shapes.emplace_back(list.size());
+  }
   for (Combination& combination : combinations_) {
     if (!combination.is_left || !can_be_cut(combination, call)) continue;
     combination.tried_on.set(world.ranks());
     for (std::size_t i = 0; i < tried_.size(); ++i) {
       if (tried_[i].empty()) continue;
-      auto& pieces = trial.pieces[i][combination.choices[i]];
-      if (!pieces) pieces = &crafted.pieces(i, {*placement_of(combination, i)});
+      std::size_t choice = combination.choices[i];
+      if (!trial.pieces[i][choice])
+        trial.add(i, choice, crafted.pieces(i, {*placement_of(combination, i)}));
     }
     try_combination(combination, trial);
   }
@@ -264,12 +313,15 @@ bool MissingRules::can_be_cut(const Combination& combination, const WholeCall& c
 void MissingRules::try_combination(Combination& combination, const Trial& trial) {
   const ShardingStrategy& strategy = trial.call.strategy;
   if (strategy.compute || strategy.local_attributes) return try_with_outputs(combination, trial);
+  bool is_refused = trial.refuses_shapes({combination.choices.data(), combination.choices.size()});
   try {
-    try_each_output(combination, trial);
+    if (!is_refused) try_each_output(combination, trial);
   } catch (const Error&) {
-    ++tried_count_;
-    combination.is_left = false;
+    is_refused = true;
   }
+  if (!is_refused) return;
+  ++tried_count_;
+  combination.is_left = false;
 }
 
 // True if the first rank's results leave a candidate for each output.

@@ -51,10 +51,12 @@ class MissingRules {
   // Candidates are some of the placements that are tried for an output, by index.
   using Candidates = std::bitset<32>;
 
+  // Choices are by input: an index in tried_; 0 for an absent input.
+  using Choices = boost::container::small_vector<std::size_t, 4>;
+
   // Combination is one placement for each input, with its results so far.
   struct Combination {
-    // By input: an index in tried_; 0 for an absent input.
-    boost::container::small_vector<std::size_t, 4> choices;
+    Choices choices;
     // By output: the candidates that held in all trials so far.
     boost::container::small_vector<Candidates, 2> held;
     std::bitset<5> tried_on;  // numbers of ranks: 2, 3, 4

@@ -1,6 +1,7 @@
 #include "sharding/validate/whole_of_pieces.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "sharding/placement/shard_rule.h"
 #include "sharding/validate/crafted_pieces.h"
@@ -94,11 +95,12 @@ bool can_be_compared(const JoinedPieces& joined, const Tensor& whole) {
   return whole.is_contiguous();
 }
 
-// Grid holds pieces row-major over mesh dims.
+// Grid lists pieces row-major over mesh dims.
 struct Grid {
-  boost::container::small_vector<Tensor, 8> pieces;
+  boost::container::small_vector<const Tensor*, 8> pieces;
   boost::container::small_vector<Placement, 4> placements;
   boost::container::small_vector<std::int64_t, 4> sizes;
+  std::deque<Tensor> reduced;  // those of the pieces that nobody else holds
 };
 
 void drop_level(Grid& grid, std::size_t level) {
@@ -112,17 +114,18 @@ bool reduce_along(Grid& grid, std::size_t level, KnownResults* known) {
   for (std::size_t i = level + 1; i < grid.sizes.size(); ++i) inner *= std::size_t(grid.sizes[i]);
   decltype(grid.pieces) reduced;
   boost::container::small_vector<Tensor, 8> operands(members);
+  ReduceOp op = grid.placements[level].reduce_op();
   for (std::size_t outer = 0; outer * members * inner < grid.pieces.size(); ++outer)
     for (std::size_t place = 0; place < inner; ++place) {
       for (std::size_t rank = 0; rank < members; ++rank) {
-        operands[rank] = grid.pieces[(outer * members + rank) * inner + place];
+        operands[rank] = *grid.pieces[(outer * members + rank) * inner + place];
         if (operands[rank].shape() != operands[0].shape() ||
             operands[rank].dtype() != operands[0].dtype())
           return false;
       }
       gsl::span<const Tensor> line(operands.data(), operands.size());
-      ReduceOp op = grid.placements[level].reduce_op();
-      reduced.push_back(known ? known->reduced(line, op) : reduced_pieces(line, op));
+      reduced.push_back(known ? &known->reduced(line, op)
+                              : &grid.reduced.emplace_back(reduced_pieces(line, op)));
     }
   grid.pieces = std::move(reduced);
   drop_level(grid, level);
@@ -138,7 +141,7 @@ bool drop_copies(Grid& grid, std::size_t level) {
     std::size_t rank = i / inner % members;
     if (rank == 0)
       first.push_back(grid.pieces[i]);
-    else if (!same_elements(grid.pieces[i], grid.pieces[i - rank * inner]))
+    else if (!same_elements(*grid.pieces[i], *grid.pieces[i - rank * inner]))
       return false;
   }
   grid.pieces = std::move(first);
@@ -181,15 +184,16 @@ DimRuns runs_of_rank(const Grid& grid, std::size_t rank, const Shape& shape) {
 
 bool make_whole(const JoinedPieces& joined, const Tensor& whole) {
   if (!can_be_compared(joined, whole)) return false;
-  for (const Tensor& piece : joined.pieces)
-    if (!piece.is_defined()) return false;
   Grid grid;
-  grid.pieces.assign(joined.pieces.begin(), joined.pieces.end());
+  for (const Tensor& piece : joined.pieces) {
+    if (!piece.is_defined()) return false;
+    grid.pieces.push_back(&piece);
+  }
   grid.placements.assign(joined.placements.begin(), joined.placements.end());
   grid.sizes.assign(joined.mesh_shape.begin(), joined.mesh_shape.end());
   if (!reduce(grid, joined.known)) return false;
   for (std::size_t rank = 0; rank < grid.pieces.size(); ++rank)
-    if (!is_part_of(grid.pieces[rank], whole, runs_of_rank(grid, rank, whole.shape())))
+    if (!is_part_of(*grid.pieces[rank], whole, runs_of_rank(grid, rank, whole.shape())))
       return false;
   return true;
 }

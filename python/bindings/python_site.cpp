@@ -16,6 +16,9 @@ struct CodeFile {
   bool is_internal;
 };
 
+// Code that is kept from run to run, though a program may make it anew in each.
+constexpr std::size_t codes_max = 10'000;
+
 struct KnownFiles {
   std::vector<std::string> internal;
   std::unordered_map<PyCodeObject*, CodeFile> by_code;
@@ -77,9 +80,12 @@ CallSite site_of_traceback(nb::handle traceback) {
 }
 
 void set_internal_files(std::vector<std::string> prefixes) {
-  known_files().internal = std::move(prefixes);
-  for (auto& [code, file] : known_files().by_code) Py_DECREF(code);
-  known_files().by_code.clear();
+  KnownFiles& known = known_files();
+  // Every run sets them, and to look at the files of all code anew takes as long as much of it.
+  if (known.internal == prefixes && known.by_code.size() < codes_max) return;
+  known.internal = std::move(prefixes);
+  for (auto& [code, file] : known.by_code) Py_DECREF(code);
+  known.by_code.clear();
 }
 
 }  // namespace simmesh::python

@@ -21,6 +21,7 @@ import threading
 import time
 import uuid
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -445,6 +446,25 @@ def test_loggers_have_handlers_and_levels_of_each_rank(tmp_path: Path) -> None:
         assert logging.getLogger("simmesh.test.fresh").handlers == []
         for path in tmp_path.iterdir():
             path.unlink()
+
+
+def test_loggers_that_a_rank_makes_end_with_their_last_use() -> None:
+    """Would fail if a rank's values kept a logger, or another one at its address got them."""
+
+    def program() -> None:
+        made = []
+        for level in (logging.DEBUG, logging.ERROR):
+            logger = logging.Logger("simmesh.test.own")
+            assert logger.level == logging.NOTSET
+            logger.setLevel(level)
+            made.append(weakref.ref(logger))
+            dist.barrier()
+            assert logger.level == level
+            del logger
+        assert [each() for each in made] == [None, None]
+        assert all(each() for each in vars(logging.Logger)["level"]._values[dist.get_rank()])
+
+    on_ranks(program)
 
 
 def test_print_options_paths_and_recursion_limits_are_the_ranks_own() -> None:

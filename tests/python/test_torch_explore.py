@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import random
 import subprocess
 import sys
 import threading
@@ -28,6 +29,8 @@ total = torch.zeros(1)
 users: list[int] = []
 lock = threading.Lock()
 numbers = itertools.count()
+shuffle = random.shuffle
+generator = torch.default_generator
 
 
 class Holder:
@@ -87,7 +90,16 @@ def sends_by_name() -> torch.Tensor:
     return piece
 
 
-@pytest.mark.parametrize("program", [fsdp_step, ddp_step, overlaps_well, sends_by_name])
+def draws_from_generators_of_a_process() -> tuple[torch.Tensor, list[int]]:
+    order = list(range(8))
+    shuffle(order)
+    drawn = torch.rand(2, generator=generator)
+    dist.all_reduce(drawn)
+    return drawn, order
+
+
+@pytest.mark.parametrize("program", [fsdp_step, ddp_step, overlaps_well, sends_by_name,
+                                     draws_from_generators_of_a_process])  # fmt: skip
 def test_one_run_stands_for_all(program: Callable[[], Any]) -> None:
     """Would fail if a program without a race took more than one run."""
     runs = found(program, world_size=2)

@@ -80,8 +80,18 @@ ElementArray array_of(const TensorLayout& layout) {
   return array;
 }
 
+// Python's attributes are asked only where the tensor can't be read without them.
 HostArray array_of(nb::handle tensor, const TorchDtype& dtype) {
   HostArray array;
+  if (dtype.carried == Carried::itself) {
+    if (std::optional<TensorLayout> layout = layout_of(tensor)) {
+      array.data = layout->data;
+      array.dtype = layout->dtype;
+      array.shape.assign(layout->shape.begin(), layout->shape.end());
+      array.strides.assign(layout->strides.begin(), layout->strides.end());
+      return array;
+    }
+  }
   array.data = std::bit_cast<std::byte*>(nb::cast<std::uintptr_t>(tensor.attr("data_ptr")()));
   array.dtype = dtype.carrier;
   array.shape = numbers_of<Shape>(tensor.attr("shape"));

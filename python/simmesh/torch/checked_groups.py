@@ -37,9 +37,24 @@ def _init_mesh(of_torch: Any, *arguments: Any, **options: Any) -> None:
     of_torch(*arguments, **options)
     if not _arguments(of_torch, arguments, options)["_init_backend"]:
         return
-    mesh = arguments[0]
-    ranks = mesh._layout.remap_to_tensor(mesh._rank_map).tolist()
-    make_on_default(f"DeviceMesh({ranks[0] if len(ranks) == 1 else ranks})")
+    make_on_default(_words_of(arguments[0]))
+
+
+# PyTorch derives the ranks of a mesh anew each time, which takes as long as to make a group.
+_words: dict[Any, str] = {}
+_WORDS_MAX = 64
+
+
+def _words_of(mesh: Any) -> str:
+    key = mesh._layout, tuple(mesh._rank_map.tolist())
+    words = _words.get(key)
+    if words is None:
+        ranks = mesh._layout.remap_to_tensor(mesh._rank_map).tolist()
+        words = f"DeviceMesh({ranks[0] if len(ranks) == 1 else ranks})"
+        if len(_words) == _WORDS_MAX:
+            _words.clear()
+        _words[key] = words
+    return words
 
 
 def make_on_default(what: str) -> None:
@@ -50,11 +65,17 @@ def make_on_default(what: str) -> None:
         state.shared.joint_calls.make(state.rank, group.members, group.name, what)
 
 
-# Python derives a signature anew each time, which takes as long as many a call.
-_signature = functools.lru_cache(maxsize=16)(inspect.signature)
+# Python binds arguments to a signature in the time of many a call.
+@functools.lru_cache(maxsize=16)
+def _parameters(function: Any) -> tuple[list[str], dict[str, Any]]:
+    """The names of a function's parameters, and the defaults of those that have one."""
+    found = inspect.signature(function).parameters
+    return list(found), {
+        name: each.default for name, each in found.items() if each.default is not each.empty
+    }
 
 
 def _arguments(function: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    bound = _signature(function).bind(*arguments, **options)
-    bound.apply_defaults()
-    return bound.arguments
+    """The arguments of a call by their names; the function itself refuses a call that is wrong."""
+    names, defaults = _parameters(function)
+    return {**defaults, **dict(zip(names, arguments)), **options}

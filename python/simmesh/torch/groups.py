@@ -124,11 +124,12 @@ def new_process_group(
             group_size, group_rank = state.shared.ranks, state.rank
         members = _default_members(state, group_size, group_rank, store)
     config = _backend_config(backend)
-    process_group = _make(state, members, store, group_name, group_desc, config)
+    name = _cpu_backend(config)
+    process_group = _make(state, members, store, group_name, group_desc, name)
     if device_id is not None and device_id.index is not None:
         process_group.bound_device_id = device_id
     prefix_store = dist.PrefixStore(f"{group_name}/", store)
-    _register(process_group, backend, config, prefix_store, group_name, pg_tag)
+    _register(process_group, backend, str(config), prefix_store, group_name, pg_tag)
     return process_group, prefix_store
 
 
@@ -169,11 +170,11 @@ def split_group(
     members = [parent.members[rank] for rank in mine]
     backend = c10d.Backend(str(backend or parent_backend))
     config = _backend_config(backend)
-    child = _make(state, members, store, group_name, group_desc, config)
+    child = _make(state, members, store, group_name, group_desc, _cpu_backend(config))
     if parent_pg.bound_device_id is not None:
         child.bound_device_id = parent_pg.bound_device_id
     prefix_store = dist.PrefixStore(f"{group_name}/", store)
-    _register(child, backend, config, prefix_store, group_name, None)
+    _register(child, backend, str(config), prefix_store, group_name, None)
     to_default = {
         group: default for default, group in c10d._world.pg_group_ranks[parent_pg].items()
     }
@@ -222,7 +223,7 @@ def _make(
     store: Any,
     name: str,
     description: str | None,
-    config: str,
+    backend: str,
 ) -> Any:
     rank = members.index(state.rank)
     process_group = dist.ProcessGroup(store, rank, len(members))
@@ -233,19 +234,26 @@ def _make(
     process_group._register_backend(torch.device("cpu"), kind, fake)
     process_group._set_group_name(name)
     process_group._set_group_desc("undefined" if description is None else description)
-    backends = c10d.BackendConfig(c10d.Backend(config)).get_device_backend_map()
-    backend = backends.get("cpu") or next(iter(backends.values()))
-    state.make_group(process_group, members, name, str(backend))
+    state.make_group(process_group, members, name, backend)
     _made.add(process_group)
     return process_group
 
 
 def _is_of_program(backend: str) -> bool:
+    own = rank_state.of_rank().backends
+    # It takes PyTorch long to read a configuration, and most name no such backend.
+    if backend != c10d.Backend.UNDEFINED and not any(name in str(backend).lower() for name in own):
+        return False
     config = c10d.BackendConfig(c10d.Backend(backend))
-    return rank_state.of_rank().backends.issuperset(config.get_device_backend_map().values())
+    return own.issuperset(config.get_device_backend_map().values())
 
 
-def _backend_config(backend: str) -> str:
+def _cpu_backend(config: c10d.BackendConfig) -> str:
+    backends = config.get_device_backend_map()
+    return str(backends.get("cpu") or next(iter(backends.values())))
+
+
+def _backend_config(backend: str) -> c10d.BackendConfig:
     """Returns the backend of each kind of device. Raises torch's error for an unknown one."""
     config = c10d.BackendConfig(c10d.Backend(backend))
     for name in config.get_device_backend_map().values():
@@ -254,7 +262,7 @@ def _backend_config(backend: str) -> str:
                 f"[torch/groups] Unknown backend type {name}: expected one of "
                 f"{', '.join(c10d.Backend.backend_list)}, or one that is registered"
             )
-    return str(config)
+    return config
 
 
 def _register(

@@ -44,7 +44,9 @@ class JointCalls:
         if a member has ended without it.
         """
         key = (tuple(members), name)
-        of_group = self._groups.setdefault(key, _Calls(f"{name} {list(members)}", key[0]))
+        of_group = self._groups.get(key)
+        if of_group is None:
+            of_group = self._groups[key] = _Calls(f"{name} {list(members)}", key[0])
         number = of_group.counts.get(rank, 0)
         of_group.counts[rank] = number + 1
         if number == len(of_group.calls):

@@ -28,7 +28,7 @@ _TRUSTED = frozenset((
     "torch", "numpy", "simmesh", "pytest", "_pytest", "pluggy", "nanobind", "sympy", "mpmath",
     "networkx", "jinja2", "markupsafe", "typing_extensions", "setuptools", "pkg_resources",
     "packaging", "filelock", "fsspec", "triton", "functorch", "hypothesis", "expecttest",
-    "iniconfig", "_distutils_hack", "coverage",
+    "iniconfig", "_distutils_hack", "coverage", "torchgen", "cuda", "pygments", "py",
 )) | frozenset(sys.stdlib_module_names) - {"__main__"}  # fmt: skip
 
 # Classes of these modules hold what a program puts into them.
@@ -179,6 +179,8 @@ def _reader(value: Any) -> Callable[[], Any] | None:
     """A function that reads the state of an object of C code; None for other objects."""
     if isinstance(value, torch.Tensor):
         return lambda: (value._version, tuple(value.shape), id(value.grad) if value.is_leaf else 0)
+    if value is random._inst or value is torch.default_generator:  # type: ignore[attr-defined]
+        return None  # each rank has its own state of them
     if isinstance(value, torch.Generator):
         return lambda: bytes(value.get_state().numpy())
     if isinstance(value, random.Random):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import weakref
 from typing import Any
@@ -20,7 +21,8 @@ class RankAttribute:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._values: dict[int, weakref.WeakKeyDictionary[Any, Any]] = {}
+        # By rank and object. A WeakKeyDictionary takes several times as long, for each message.
+        self._values: dict[int, dict[weakref.ref[Any], Any]] = {}
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         if owner is None:
@@ -28,13 +30,11 @@ class RankAttribute:
         rank = _core.rank()
         if rank is None:
             return self._of_host(owner)
-        values = self._values.get(rank)
-        if values is None:
-            values = self._values[rank] = weakref.WeakKeyDictionary()
         try:
-            return values[owner]
+            return self._values[rank][weakref.ref(owner)]
         except KeyError:
-            own = values[owner] = _copied(self._of_host(owner))
+            own = _copied(self._of_host(owner))
+            self._keep(rank, owner, own)
             return own
 
     def __set__(self, owner: Any, value: Any) -> None:
@@ -44,7 +44,11 @@ class RankAttribute:
             return
         # An object that a rank makes begins with the same values on the host.
         owner.__dict__.setdefault(self._name, _copied(value))
-        self._values.setdefault(rank, weakref.WeakKeyDictionary())[owner] = value
+        self._keep(rank, owner, value)
+
+    def _keep(self, rank: int, owner: Any, value: Any) -> None:
+        forget = functools.partial(_forget, weakref.ref(self), rank)
+        self._values.setdefault(rank, {})[weakref.ref(owner, forget)] = value
 
     def _of_host(self, owner: Any) -> Any:
         try:
@@ -90,6 +94,13 @@ def install(patches: Patches) -> None:
     for name in _ATTRIBUTES:
         patches.replace(logging.Logger, name, RankAttribute(name))
     patches.replace(logging.Manager, "_disable", RankAttribute("_disable"))
+
+
+# Refers to the attribute weakly, so that it ends with the run without a search for cycles.
+def _forget(attribute: weakref.ref[RankAttribute], rank: int, gone: weakref.ref[Any]) -> None:
+    of = attribute()
+    if of is not None:
+        of._values[rank].pop(gone, None)
 
 
 def _copied(value: Any) -> Any:

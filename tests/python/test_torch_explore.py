@@ -5,6 +5,7 @@ the schedules.
 from __future__ import annotations
 
 import datetime
+import importlib
 import itertools
 import random
 import subprocess
@@ -253,6 +254,22 @@ def test_no_certificate_for_closures_and_files(tmp_path: Path) -> None:
 
     for program in (counts, keeps, writes):
         assert not found(program, world_size=2, schedules=2).certificate, program
+
+
+@pytest.mark.parametrize("name", ["py", "coverage", "cuda", "queue_of_mine"])
+def test_no_certificate_for_a_module_of_the_name_of_a_package(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Would fail if a program's own module were taken for an installed package by its name."""
+    (tmp_path / f"{name}.py").write_text("seen = []\ndef program():\n    seen.append(1)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for loaded in [each for each in sys.modules if each.partition(".")[0] == name]:
+        monkeypatch.delitem(sys.modules, loaded)
+    module = importlib.import_module(name)
+    try:
+        assert not found(module.program, world_size=2, schedules=2).certificate
+    finally:
+        del sys.modules[name]
 
 
 def receives_twice() -> None:

@@ -12,24 +12,39 @@ import functools
 import gc
 import io
 import itertools
+import os
 import random
+import site
 import sys
+import sysconfig
 import types
 from collections import deque
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Callable
 
 import torch
 
+import simmesh
 from simmesh import _core
 
-# Packages whose own state doesn't let ranks see each other.
+# Packages whose own state doesn't let ranks see each other, where they are installed: a program's
+# own module may have the name of one.
 _TRUSTED = frozenset((
     "torch", "numpy", "simmesh", "pytest", "_pytest", "pluggy", "nanobind", "sympy", "mpmath",
     "networkx", "jinja2", "markupsafe", "typing_extensions", "setuptools", "pkg_resources",
     "packaging", "filelock", "fsspec", "triton", "functorch", "hypothesis", "expecttest",
     "iniconfig", "_distutils_hack", "coverage", "torchgen", "cuda", "pygments", "py",
 )) | frozenset(sys.stdlib_module_names) - {"__main__"}  # fmt: skip
+
+_INSTALLED = tuple(
+    os.path.join(folder, "")
+    for folder in {
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        *site.getsitepackages(), site.getusersitepackages(),
+        *(str(Path(package.__file__).parent) for package in (simmesh, torch) if package.__file__),
+    }
+)  # fmt: skip
 
 # Classes of these modules hold what a program puts into them.
 _HOLDING = ("collections", "queue", "types", "torch", "functools", "weakref", "_weakrefset")
@@ -45,6 +60,16 @@ _STREAMS = ("<stdin>", "<stdout>", "<stderr>", 0, 1, 2)
 _SETTINGS = ("__builtins__", "__annotations__", "__cached__", "__spec__", "__loader__")
 
 
+def _is_trusted(top: str) -> bool:
+    """True for an installed package that is trusted, and for modules of the interpreter."""
+    # Python names the module of its settings after the machine.
+    if not (top in _TRUSTED or top.startswith("_sysconfigdata_")) or top not in sys.modules:
+        return False
+    contents = vars(sys.modules[top])
+    place = contents.get("__file__") or next(iter(contents.get("__path__") or ()), None)
+    return place is None or os.path.abspath(place).startswith(_INSTALLED)
+
+
 class SharedState:
     """The variables that a program's ranks share, from the modules of the user and a function on.
 
@@ -56,6 +81,7 @@ class SharedState:
         self._contents = _core.OwnContents()
         self._states: list[tuple[str, Callable[[], Any], Any]] = []
         self._kept: list[Any] = []
+        self._tops: dict[str, bool] = {}  # packages that are trusted, and those that aren't
         #: The first thing that can't be looked into, in words; empty for nothing.
         self.unknown = ""
         modules = [
@@ -89,10 +115,10 @@ class SharedState:
         if type(module) is not str:
             return False
         top = module.partition(".")[0]
-        # Python names this module of its library after the machine.
-        if top in _TRUSTED or top.startswith("_sysconfigdata_"):
-            return False
-        return not self._isolated(module)
+        is_trusted = self._tops.get(top)
+        if is_trusted is None:
+            is_trusted = self._tops[top] = _is_trusted(top)
+        return not is_trusted and not self._isolated(module)
 
     def _walk(self, roots: Iterable[Any]) -> None:
         seen: set[int] = set()

@@ -382,14 +382,14 @@ def test_flex_attention_has_the_bits_of_one_device() -> None:
 
 
 def test_other_operators_that_take_functions_are_refused() -> None:
-    """Would fail if a branch of torch.cond were computed inexactly, or refused without its name."""
+    """Would fail if what they call were computed inexactly, or refused without their name."""
 
     def program() -> None:
-        x = torch.ones(2)
-        torch.cond(torch.tensor(True), torch.sin, torch.cos, (x,))
+        x = torch.ones(2, 2)
+        torch.ops.higher_order.out_dtype(torch.ops.aten.mul.Tensor, torch.float32, x, x)
 
     error = simmesh.spmd_run(program, world_size=1, local="exact").outcome.exception
-    assert "cond at test_torch_cuda.py:" in str(error), error
+    assert "out_dtype at test_torch_cuda.py:" in str(error), error
 
 
 def threads_and_workers(local: str) -> list[float]:

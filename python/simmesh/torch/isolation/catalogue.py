@@ -37,6 +37,7 @@ from simmesh.torch import (
 from simmesh.torch.isolation import (
     clock,
     compilation,
+    control_flow,
     entropy,
     entry_points,
     environment,
@@ -186,3 +187,4 @@ def install(patches: Patches, in_one_process: bool = True, compiles: bool = Fals
             module.install(patches)
     if not compiles:
         compilation.install(patches)
+        control_flow.install(patches)

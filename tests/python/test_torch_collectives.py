@@ -4,6 +4,7 @@ the core doesn't know.
 
 from __future__ import annotations
 
+import functools
 import gc
 import weakref
 from typing import Any, Callable
@@ -654,3 +655,47 @@ def test_transposed_tensors_are_dense() -> None:
 
     expected = (torch.arange(6.0).reshape(2, 3).t() * RANKS).tolist()
     assert run(program) == [expected] * RANKS
+
+
+def waits_twice(again: int = 0) -> None:
+    """Waits for a collective as often as it likes, and for a message twice."""
+    total = dist.all_reduce(own(2), async_op=True)
+    assert total is not None
+    for _ in range(2):
+        total.wait()
+    right, left = (dist.get_rank() + 1) % RANKS, (dist.get_rank() - 1) % RANKS
+    buffer = torch.zeros(2)
+    works = [dist.isend(own(2), right), dist.irecv(buffer, left)]
+    for work in works:
+        assert work is not None
+        work.wait()
+    assert buffer[0] == left + 1
+    works[again].wait()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("which", "what"), [(0, "a send"), (1, "a receive")])
+@pytest.mark.parametrize("schedule", ["fifo", "seeded:3", "pct:2"])
+def test_a_message_of_gloo_ends_one_wait(which: int, what: str, schedule: str) -> None:
+    """Would fail if a program passed that waits on gloo until its time is over."""
+    program = functools.partial(waits_twice, which)
+    outcome = simmesh.spmd_run(program, world_size=RANKS, schedule=schedule).outcome
+    assert outcome.report is not None
+    assert f"expected one wait for {what} of group" in outcome.report, outcome.report
+    assert "so this one would hang until its timeout" in outcome.report, outcome.report
+    assert "test_torch_collectives.py:" in outcome.report
+
+
+def test_messages_of_nccl_end_each_wait() -> None:
+    """Would fail if a program that is right on GPUs were refused."""
+    run(waits_twice, device="cuda")
+
+
+def test_a_receive_from_any_rank_waits_once() -> None:
+    """Would fail if the receive's sender counted as a second wait."""
+
+    def program() -> Any:
+        if dist.get_rank() > 0:
+            return dist.send(own(1), 0)
+        return sorted(dist.recv(torch.zeros(1)) for _ in range(RANKS - 1))
+
+    assert run(program)[0] == [1, 2, 3]

@@ -69,6 +69,7 @@ def _work(
     timeout: int = -1,
     source: Callable[[], int | None] | None = None,
     name: str = "an operation",
+    is_message: bool = False,
 ) -> Any:
     work = RankWork(
         operations,
@@ -76,6 +77,8 @@ def _work(
         source=source,
         timeout=group.timeout if timeout < 0 else timeout / 1000,
         what=f"{name} of group {group.name} {group.members}",
+        # Where CUDA's names lead to the CPU, the default backend's messages are NCCL's.
+        ends_one_wait=is_message and group.backend == "gloo" and not torch.cuda.is_available(),
     )
     rank_state.of_rank().keep(group, work)
     return work.boxed()
@@ -292,7 +295,7 @@ def _send(tensors: Tensors, group: Group, peer: int, tag: int) -> Any:
     tensor = _single(tensors, "send")
     rank_state.of_rank().calls.add("send", tensors)
     operation = group.core.send(tensor, peer, tag, **_record(tensor, False))
-    return _work(group, [operation], tensors)
+    return _work(group, [operation], tensors, name="a send", is_message=True)
 
 
 def _receive(tensors: Tensors, group: Group, peer: int | None, tag: int) -> Any:
@@ -300,7 +303,10 @@ def _receive(tensors: Tensors, group: Group, peer: int | None, tag: int) -> Any:
     tensor = _single(tensors, "recv")
     rank_state.of_rank().calls.add("recv", tensors)
     operation = group.core.recv(tensor, peer, tag, **_record(tensor, True))
-    return _work(group, [operation], tensors, source=lambda: operation.source)
+    return _work(
+        group, [operation], tensors, source=lambda: operation.source, name="a receive",
+        is_message=True,
+    )  # fmt: skip
 
 
 def _receive_any(tensors: Tensors, group: Group, tag: int) -> Any:

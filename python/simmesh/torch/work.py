@@ -28,9 +28,12 @@ class RankWork(dist.Work):
         source: Callable[[], int | None] | None = None,
         timeout: float | None = None,
         what: str = "an operation",
+        ends_one_wait: bool = False,
     ) -> None:
         super().__init__()
         self._what = what
+        self._ends_one_wait = ends_one_wait
+        self._was_waited_for = False
         self.operations = tuple(operations)
         self.results = list(results)
         self._source = source
@@ -39,15 +42,19 @@ class RankWork(dist.Work):
 
     def wait(self, timeout: timedelta = _NO_TIMEOUT) -> bool:
         """Blocks until the operation is complete; raises RuntimeError after ``timeout`` of virtual
-        time.
+        time, and at a second wait for a message of gloo, which none ends.
         """
         seconds = self._timeout
         if timeout is not None and timeout > _NO_TIMEOUT:
             seconds = timeout.total_seconds()
-        self._block(seconds)
-        state = rank_state.of_rank()
-        state.ended(self.operations)
-        state.poll_futures()
+        if self._ends_one_wait and self._was_waited_for:
+            raise RuntimeError(
+                f"[torch/work] rank {rank_state.of_rank().rank}: expected one wait for "
+                f"{self._what}, got a second one at {_core.call_site()}: gloo's messages end one "
+                "wait each, so this one would hang until its timeout"
+            )
+        self._finish(seconds)
+        self._was_waited_for = True
         return True
 
     def is_completed(self) -> bool:
@@ -64,18 +71,18 @@ class RankWork(dist.Work):
         return None
 
     def synchronize(self) -> None:
-        self.wait()
+        self._finish(self._timeout)
 
     def block_current_stream(self) -> None:
-        self.wait()
+        self._finish(self._timeout)
 
     def result(self) -> list[torch.Tensor]:
-        self.wait()
+        self._finish(self._timeout)
         return self.results
 
     def source_rank(self) -> int | None:
         """Returns the rank in the group from which a receive got its tensor."""
-        self.wait()
+        self._finish(self._timeout)
         if self._source is None:
             raise RuntimeError("[torch/work] expected a receive, got an operation without a source")
         return self._source()
@@ -98,6 +105,12 @@ class RankWork(dist.Work):
             self._future.complete()
             rank_state.of_rank().ended(self.operations, until_backward_ends=True)
         return self._future
+
+    def _finish(self, seconds: float | None) -> None:
+        self._block(seconds)
+        state = rank_state.of_rank()
+        state.ended(self.operations)
+        state.poll_futures()
 
     def _block(self, seconds: float | None) -> None:
         for operation in self.operations:

@@ -1,12 +1,9 @@
 #include "core/arithmetic/sums/unrounded_sums.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace simmesh {
 namespace {
-
-using ::testing::ElementsAre;
 
 // Runs of float32 elements: where they begin, how many they are, and which sum is behind the first.
 std::string shown(const CompanionPtr& companion) {

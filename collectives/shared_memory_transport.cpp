@@ -80,9 +80,10 @@ class Exchanging {
   ResultPart reduced(gsl::span<const std::byte* const> operands, const Tensor& like,
                      std::int64_t owner);
   ResultPart reduced(std::size_t index);
-  ResultPart computed(std::size_t index, bool keeps_unrounded);
-  std::vector<Tensor> unrounded_inputs(std::size_t index, bool keeps) const;
-  ResultPart reduced_unrounded(gsl::span<const Tensor> inputs, bool keeps);
+  ResultPart computed(std::size_t index);
+  bool keeps_unrounded() const;
+  std::vector<Tensor> unrounded_inputs(std::size_t index) const;
+  ResultPart reduced_unrounded(gsl::span<const Tensor> inputs);
   void scatter_reduced(std::size_t index);
   ResultPart gathered(std::size_t index);
   template <class F>
@@ -124,42 +125,45 @@ ResultPart Exchanging::reduced(gsl::span<const std::byte* const> operands, const
 // Returns the reduction of the members' operands of one index. A program that is run many times
 // makes each reduction once.
 ResultPart Exchanging::reduced(std::size_t index) {
-  bool keeps = false;
-  for (std::size_t member = 0; member < members_; ++member)
-    keeps = keeps || exchange_.call(member).keeps_unrounded;
   ReusedReductions* known = ReusedReductions::active();
-  if (!known) return computed(index, keeps);
+  if (!known) return computed(index);
   std::vector<Tensor> operands;
   for (std::size_t member = 0; member < members_; ++member)
     operands.push_back(exchange_.call(member).inputs[index]);
   ComputedReduction reduction{.op = first_.reduce,
                               .factor = first_.factor,
                               .arithmetic = context_.arithmetic,
-                              .keeps_unrounded = keeps,
+                              .keeps_unrounded = keeps_unrounded(),
                               .operands = operands};
   if (std::optional<Reduced> found = known->find(reduction)) {
     context_.copied_bytes += operands[0].bytes();
     return {found->buffer, found->begin, found->shape, found->dtype, found->hash};
   }
-  ResultPart part = computed(index, keeps);
+  ResultPart part = computed(index);
   known->keep(reduction, {part.buffer, part.offset, part.shape, part.dtype, part.hash});
   return part;
 }
 
-ResultPart Exchanging::computed(std::size_t index, bool keeps_unrounded) {
-  std::vector<Tensor> inputs = unrounded_inputs(index, keeps_unrounded);
-  if (!inputs.empty()) return reduced_unrounded(inputs, keeps_unrounded);
+ResultPart Exchanging::computed(std::size_t index) {
+  std::vector<Tensor> inputs = unrounded_inputs(index);
+  if (!inputs.empty()) return reduced_unrounded(inputs);
   return reduced(Operands(exchange_, index).data(), first_.inputs[index], -1);
+}
+
+bool Exchanging::keeps_unrounded() const {
+  for (std::size_t member = 0; member < members_; ++member)
+    if (exchange_.call(member).keeps_unrounded) return true;
+  return false;
 }
 
 // Returns the members' operands if unrounded sums count: an operand has them, or the result keeps
 // them. Returns none otherwise.
-std::vector<Tensor> Exchanging::unrounded_inputs(std::size_t index, bool keeps) const {
+std::vector<Tensor> Exchanging::unrounded_inputs(std::size_t index) const {
   bool adds = first_.reduce == ReduceOp::sum || first_.reduce == ReduceOp::avg ||
               first_.reduce == ReduceOp::premul_sum;
   if (!adds || !context_.arithmetic.is_exact() || !is_floating_point(first_.inputs[index].dtype()))
     return {};
-  bool counts = keeps;
+  bool counts = keeps_unrounded();
   std::vector<Tensor> inputs;
   for (std::size_t member = 0; member < members_; ++member) {
     inputs.push_back(exchange_.call(member).inputs[index]);
@@ -168,11 +172,11 @@ std::vector<Tensor> Exchanging::unrounded_inputs(std::size_t index, bool keeps) 
   return counts ? inputs : std::vector<Tensor>();
 }
 
-ResultPart Exchanging::reduced_unrounded(gsl::span<const Tensor> inputs, bool keeps) {
+ResultPart Exchanging::reduced_unrounded(gsl::span<const Tensor> inputs) {
   std::size_t bytes = inputs[0].bytes();
   Tensor result(Storage::share(new_buffer(bytes), 0, bytes), inputs[0].dtype(), inputs[0].shape());
   reduce_unrounded({.op = first_.reduce, .factor = first_.factor, .operands = inputs}, result,
-                   keeps);
+                   keeps_unrounded());
   return ResultPart::of(result);
 }
 
